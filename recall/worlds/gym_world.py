@@ -1,23 +1,34 @@
 """Tasks from Gymnasium environments with one-dimensional Box observations and actions."""
 
 import contextlib
-from collections.abc import Mapping
+import math
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Space
 
-from recall.errors import BadValueError
-from recall.worlds import gym_checks
-from recall.worlds.gym_checks import RENDER_MODE
+from recall.errors import BadValueError, RecallError, described
 from recall.worlds.gym_registration import known_spec
 from recall.worlds.registry import Task, task_label
-from recall.worlds.simulator import Array, DrawingError, Simulator, Step, restored, unit_box
+from recall.worlds.simulator import (
+    Array,
+    DrawingError,
+    Simulator,
+    Step,
+    TaskFailedError,
+    restored,
+    unit_box,
+)
 
+_RENDER_MODE = "rgb_array"
 _HEADER = 2  # a state is the episode's seed, its number of steps, then its actions
 _SEEDS = 2**31  # Gymnasium environments take seeds below this; float64 holds them exactly
 _WHOLE = "biu"  # NumPy's kinds of truth values and whole numbers
+_REAL = _WHOLE + "f"
+_USUAL = (float, bool, np.floating, np.bool_)
 
 
 class GymnasiumSimulator(Simulator):
@@ -33,7 +44,7 @@ class GymnasiumSimulator(Simulator):
         self._horizon_steps = horizon_steps or time_limit(task)
         self.task, self.slots = task_label(task), slots
         self._envs = [self._make() for _ in range(slots)]
-        gym_checks.refuse_shared(self._envs, self.task)
+        _refuse_shared(self._envs, self.task)
         observation, action = self._envs[0].observation_space, self._envs[0].action_space
         self.observation_space = _flat_box(observation, self.task, "observation")
         own = _flat_box(action, self.task, "action")
@@ -79,7 +90,7 @@ class GymnasiumSimulator(Simulator):
             reward=reward,
             terminated=np.asarray(terminated, bool),
             truncated=np.asarray(truncated, bool),
-            success=np.asarray([gym_checks.success(info, self.task) for info in infos], bool),
+            success=np.asarray([_success(info, self.task) for info in infos], bool),
             diverged=~(np.isfinite(observation).all(axis=1) & np.isfinite(reward)),
         )
 
@@ -109,7 +120,7 @@ class GymnasiumSimulator(Simulator):
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return the environment's own image, in its own size, or raise DrawingError."""
-        if self._envs[slot].render_mode != RENDER_MODE:
+        if self._envs[slot].render_mode != _RENDER_MODE:
             if not isinstance(self._source, str):
                 raise DrawingError(
                     f"{self.task} made an environment with render_mode "
@@ -117,43 +128,72 @@ class GymnasiumSimulator(Simulator):
                     f"'rgb_array' (recall.film takes it in functions={{{self.task!r}: ...}})"
                 )
             state = self.get_state(slot)
-            with gym_checks.drawing(self.task):
-                drawn = self._make(RENDER_MODE)
+            drawn = self._drawn(lambda: self._make(_RENDER_MODE))
             self._envs[slot].close()
             self._envs[slot] = drawn
             self.set_state(slot, state)
-        return gym_checks.image(self._envs[slot], self.task)
+        picture = self._drawn(self._envs[slot].render)
+        if not isinstance(picture, np.ndarray) or picture.shape[2:] not in ((3,), (4,)):
+            raise DrawingError(f"{self.task} cannot be drawn: render() returned {picture!r:.80}")
+        return np.asarray(picture[..., :3], np.uint8)
+
+    def _drawn(self, draw: Callable[[], Any]) -> Any:
+        """Draw; turn whatever the environment raises into an error that names the task."""
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", category=UserWarning, module="gymnasium")
+                return draw()
+        except Exception as error:
+            raise DrawingError(
+                f"{self.task} cannot be drawn: {' '.join(described(error).split())}. Its "
+                f'constructor must take render_mode="{_RENDER_MODE}", and render() must return an '
+                "image"
+            ) from error
 
     def close(self) -> None:
         """Close every environment."""
         for env in self._envs:
-            gym_checks.call(self.task, "close()", env.close)
+            _call(self.task, "close()", env.close)
 
     def _make(self, render_mode: str | None = None) -> Any:
         if not isinstance(self._source, str):
-            return gym_checks.made(self._source)
+            return _made(self._source)
         name = known_spec(self._source).id
         steps = self._horizon_steps
         if render_mode is not None:
             return gymnasium.make(name, max_episode_steps=steps, render_mode=render_mode)
-        constructor = (self.task, "its constructor", gymnasium.make)
-        return gym_checks.call(*constructor, name, max_episode_steps=steps)
+        return _call(self.task, "its constructor", gymnasium.make, name, max_episode_steps=steps)
 
     def _begin(self, slot: int, seed: int) -> Array:
-        options = self._options[slot]
-        shape = self.observation_space.shape
-        first = gym_checks.reset(
-            self._envs[slot], self.task, shape, seed, dict(options) if options else None
-        )
+        options = dict(self._options[slot] or {}) or None
+        answer = _call(self.task, "reset()", self._envs[slot].reset, seed=seed, options=options)
+        observation, _ = _values(answer, f"reset of {self.task}", 2)
         self._seed[slot], self._steps[slot] = seed, 0
         self._actions[slot] = 0.0
-        return first
+        return self._observed(observation, f"reset of {self.task}")
 
     def _act(self, slot: int, action: Array) -> tuple[Any, ...]:
+        """Step an environment and return what it answers, each value in its own type."""
         self._actions[slot, self._steps[slot]] = action
         self._steps[slot] += 1
-        own = self._own_action(action)
-        return gym_checks.step(self._envs[slot], self.task, self.observation_space.shape, own)
+        what = f"step of {self.task}"
+        answer = _call(self.task, "step()", self._envs[slot].step, self._own_action(action))
+        observation, reward, *ends, info = _values(answer, what, 5)
+        return (
+            self._observed(observation, what),
+            _number(reward, what, "its reward", "one number"),
+            *(_end(end, what) for end in ends),
+            info,
+        )
+
+    def _observed(self, value: Any, what: str) -> Array:
+        numbers, shape = np.asarray(value), self.observation_space.shape
+        if numbers.shape != shape or numbers.dtype.kind not in _REAL:
+            raise BadValueError(
+                f"{what} returned an observation of shape {numbers.shape}, {value!r:.80}: its "
+                f"observation_space asks for real numbers of shape {shape}"
+            )
+        return np.asarray(numbers, np.float64)
 
     def _own_action(self, action: Array) -> Array:
         """Return an action in [-1, 1] as one in the environment's own box."""
@@ -163,12 +203,88 @@ class GymnasiumSimulator(Simulator):
         return scaled.astype(self._action_dtype)
 
 
+# What a user's environment returns; Gymnasium's own checkers warn of most of it and let it pass.
+
+
+def _call(task: str, where: str, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+    """Call code of the user's; raise TaskFailedError, which names the task, if it fails."""
+    try:
+        return function(*values, **named)
+    except RecallError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise TaskFailedError(f"task {task}: {where} raised {described(error)}") from error
+
+
+def _made(function: Callable[[], Any]) -> Any:
+    """Return the environment that a user's function makes; refuse anything else that it returns."""
+    name = task_label(function)
+    env = _call(name, "its constructor", function)
+    if not isinstance(env, gymnasium.Env):
+        raise BadValueError(
+            f"{name} returned {env!r}: a task's function must return a Gymnasium environment"
+        )
+    return env
+
+
+def _refuse_shared(envs: list[Any], task: str) -> None:
+    """Raise an error if two of these environments are one object, perhaps in different wrappers."""
+    if len({id(env.unwrapped) for env in envs}) < len(envs):
+        raise BadValueError(
+            f"{task} gave the same environment twice: it must make a new one each time, since "
+            "every run and worker process needs its own"
+        )
+
+
+def _values(answer: Any, what: str, count: int) -> Any:
+    given = len(answer) if isinstance(answer, tuple) else 1
+    if given != count:
+        raise BadValueError(
+            f"{what} returned {given} value{'s' if given > 1 else ''}, Gymnasium's returns "
+            f"{count}. The old Gym API needs a wrapper, such as those of the package shimmy"
+        )
+    if not isinstance(answer[-1], Mapping):
+        raise BadValueError(f"{what} returned {answer[-1]!r} as its info: it must be a dict")
+    return answer
+
+
+def _end(value: Any, what: str) -> bool:
+    """Return whether an episode ended; refuse what may be another of the values, as the reward."""
+    name, wanted = "terminated or truncated", "True or False"
+    number = _number(value, what, name, wanted)
+    if number not in (0.0, 1.0):
+        raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
+    return bool(number)
+
+
+def _number(value: Any, what: str, name: str, wanted: str) -> float:
+    """Return a number, or the one number of an array; refuse anything else that was returned."""
+    if isinstance(value, _USUAL):  # nearly always, and this is called at every step
+        return float(value)
+    numbers = np.asarray(value) if isinstance(value, int) or hasattr(value, "__array__") else None
+    if numbers is None or numbers.size != 1 or numbers.dtype.kind not in _REAL:
+        raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
+    return float(numbers.item())
+
+
+def _success(info: Mapping[str, Any], task: str) -> bool:
+    """Return whether a step's info reports success: False if it does not mention it.
+
+    A text, such as "no", or NaN is refused, though Python holds both to be true.
+    """
+    value = info.get("success", info.get("is_success", False))
+    found = _number(value, f"step of {task}", "success", "True or False")
+    if not math.isfinite(found):
+        raise BadValueError(f"step of {task} returned {value!r} as success: give True or False")
+    return bool(found)
+
+
 def time_limit(task: Task) -> int:
     """Return the environment's own limit of steps per episode; refuse one that declares none."""
     if isinstance(task, str):
         steps = known_spec(task).max_episode_steps
     else:
-        env = gym_checks.made(task)
+        env = _made(task)
         steps = env.spec.max_episode_steps if env.spec else None
         env.close()
     if steps is None:
@@ -199,13 +315,13 @@ def reports_success(task: Task, horizon_steps: int) -> bool:
             action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
             observation, reward, terminated, truncated, info = simulator._act(0, action)
             _check_finite(f"step of {name}", observation=observation, reward=reward)
-            gym_checks.success(info, name)  # refuses what is no success
+            _success(info, name)  # refuses what is no success
             found = found or "success" in info or "is_success" in info
             if terminated or truncated:
                 break
     # Only now, since an environment that holds a port or a licence may not exist twice.
     with contextlib.closing(simulator._make()) as again:
-        gym_checks.refuse_shared((simulator._envs[0], again), name)
+        _refuse_shared([simulator._envs[0], again], name)
     return found
 
 

@@ -12,8 +12,6 @@ from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream, board_type, sizes_of
 from recall.worlds.workers import Answers, WorkerDiedError, WorkerGroup, WorkerProcess
 
-Part = tuple[int, int]  # the first slot of a worker, and one past its last
-
 
 class ProcessSlots:
     """Slots with the interface of `Slots`, stepped by `workers` processes of contiguous slots."""
@@ -22,19 +20,15 @@ class ProcessSlots:
         self.spaces, _ = sizes_of(tasks, settings)
         count = min(workers, len(tasks))
         parts = list(itertools.pairwise(len(tasks) * part // count for part in range(count + 1)))
-        setup = (tuple(tasks), settings)
         shapes = {"board": ((len(tasks),), board_type(self.spaces))}
-        self._group = _SlotWorkers(setup, parts, shapes, tasks)
+        self._group = _SlotWorkers((tuple(tasks), settings), parts, shapes, tasks)
+        self.board: Board = self._group.shared["board"]
         self.close = weakref.finalize(self, self._group.close)  # also at garbage collection
         try:
             self._ask("check")
         except Exception:
             self.close()
             raise
-
-    def make_board(self) -> Board:
-        """Return the board, which is shared with the workers."""
-        return self._group.shared["board"]
 
     def reset(
         self,
@@ -52,7 +46,7 @@ class ProcessSlots:
 
     def render(self, image: Mapping[str, Any]) -> list[Array]:
         """Return an RGB image of every slot; `image` has the arguments of `Simulator.render`."""
-        return [picture for part in self._ask("render", (), image) for picture in part]
+        return list(itertools.chain(*self._ask("render", (), image)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise BadValueError(
@@ -85,15 +79,14 @@ class _SlotsInWorker(Slots):
     def __init__(
         self,
         setup: tuple[tuple[Task, ...], WorldSettings],
-        part: Part,
+        part: tuple[int, int],  # its first slot, and one past its last
         shared: Mapping[str, Array],
         pulse: Array,
     ):
         tasks, settings = setup
         own = tasks[slice(*part)]
         self.task = ", ".join(dict.fromkeys(map(task_label, own)))
-        super().__init__(own, settings)
-        self.attach(shared["board"][slice(*part)])
+        super().__init__(own, settings, shared["board"][slice(*part)])
 
     def handle(self, order: tuple[Any, ...]) -> Any:
         """Call the method that an order names."""

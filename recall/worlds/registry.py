@@ -165,8 +165,6 @@ def _world_with(task: str) -> str | None:
 
 def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulator":
     """Return a simulator with `slots` copies of a task; its world's module is imported here."""
-    if slots < 1:
-        raise BadValueError(f"{slots} slots of {task_label(task)}: at least one is needed")
     world = world_of(task)
     if world == GYMNASIUM:
         from recall.worlds.gym_world import GymnasiumSimulator

@@ -86,43 +86,23 @@ def joint_spaces(simulators: Sequence[Simulator]) -> Spaces:
     return Spaces(box, first.action_space, tuple(criteria), tuple(cameras))
 
 
-class _Group(NamedTuple):
-    """Slots of one task."""
-
-    slots: Array  # their indices among all slots
-    episodes: Episodes
-
-
 class Slots:
     """Slots with one task each; slots of the same task share a simulator."""
 
-    _board: Board  # both from `attach` on
-    _criteria: list[str]
-
-    def __init__(self, tasks: Sequence[Task], settings: WorldSettings):
+    def __init__(self, tasks: Sequence[Task], settings: WorldSettings, board: Board | None = None):
+        """Make the slots; `board`, if given, has a row for each, with the criteria of all tasks."""
         places: dict[Task, list[int]] = {}
         for slot, task in enumerate(tasks):
             places.setdefault(task, []).append(slot)
-        self._groups = []
+        self.groups: list[tuple[Array, Episodes]] = []  # slots of one task, and their episodes
         for task, slots in places.items():
             simulator = make_simulator(task, len(slots), settings)
             unseeded: list[Stream] = [()] * len(slots)  # `reset` sets the streams
             episodes = Episodes(simulator, horizon_steps(task, settings), unseeded)
-            self._groups.append(_Group(np.asarray(slots), episodes))
-        self.spaces = joint_spaces([group.episodes.simulator for group in self._groups])
-
-    def make_board(self) -> Board:
-        """Create a board, attach it and return it."""
-        slots = sum(len(group.slots) for group in self._groups)
-        self.attach(np.zeros(slots, board_type(self.spaces)))
-        return self._board
-
-    def attach(self, board: Board) -> None:
-        """Use `board`, which has one row per slot and the criteria of all tasks, from now on."""
-        self._board = board
-        self._criteria = [
-            name for name in self.spaces.criteria if name in (board.dtype.names or ())
-        ]
+            self.groups.append((np.asarray(slots), episodes))
+        self.spaces = joint_spaces([episodes.simulator for _, episodes in self.groups])
+        self.board = np.zeros(len(tasks), board_type(self.spaces)) if board is None else board
+        self._criteria = [n for n in self.spaces.criteria if n in (self.board.dtype.names or ())]
 
     def reset(
         self,
@@ -136,9 +116,9 @@ class Slots:
         `chosen` [slots] restricts this to some slots. In those that have `begun` their next
         episode by themselves and have not been stepped since, that is the one that starts.
         """
-        for _, episodes in self._groups:
+        for _, episodes in self.groups:
             episodes.simulator.check_options(options)
-        for slots, episodes in self._groups:
+        for slots, episodes in self.groups:
             for place, slot in enumerate(slots):
                 if chosen is not None and not chosen[slot]:
                     continue
@@ -146,17 +126,17 @@ class Slots:
                     episodes.set_stream(place, stream)
                 elif begun is not None and begun[slot]:
                     if options:
-                        self._board["observation"][slot] = episodes.restart(place, options)
+                        self.board["observation"][slot] = episodes.restart(place, options)
                     continue
-                self._board["observation"][slot] = episodes.start(place, options)
+                self.board["observation"][slot] = episodes.start(place, options)
 
     def step(self, held: Array | None, precision: str) -> None:
         """Step with the board's actions, cast to `precision`, and write results to the board.
 
         Slots that are `held` [slots] stay where they are, and tell a step without any reward.
         """
-        board = self._board
-        for slots, episodes in self._groups:
+        board = self.board
+        for slots, episodes in self.groups:
             waiting = [] if held is None else np.flatnonzero(held[slots]).tolist()
             states = [episodes.get_state(place) for place in waiting]
             played = episodes.step(board["action"][slots].astype(precision, copy=False))
@@ -180,12 +160,12 @@ class Slots:
     def render(self, image: Mapping[str, Any]) -> list[Array]:
         """Return an RGB image of every slot; `image` has the arguments of `Simulator.render`."""
         pictures: dict[int, Array] = {}
-        for slots, episodes in self._groups:
+        for slots, episodes in self.groups:
             for place, slot in enumerate(slots):
                 pictures[int(slot)] = episodes.simulator.render(place, **image)
         return [pictures[slot] for slot in sorted(pictures)]
 
     def close(self) -> None:
         """Release the simulators."""
-        for _, episodes in self._groups:
+        for _, episodes in self.groups:
             episodes.simulator.close()

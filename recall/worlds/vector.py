@@ -66,7 +66,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         self._slots = (
             Slots(tasks, settings) if workers == 1 else ProcessSlots(tasks, settings, workers)
         )
-        self._board: Board = self._slots.make_board()
+        self._board: Board = self._slots.board
         spaces = self._slots.spaces
         self._criteria = spaces.criteria
         self._image = image_arguments(spaces.cameras, **image)

@@ -140,8 +140,8 @@ def test_a_vector_tells_the_criteria_of_this_step_and_of_the_last_one():
     env = recall.make_vec("hammer", 2, horizon=2, seed=0, autoreset_mode="SameStep")
     _, first = env.reset()
     assert first["success_v1"].tolist() == [False, False]
-    (group,) = env._slots._groups
-    set_nail(group.episodes.simulator, 1, 0.06)
+    ((_, episodes),) = env._slots.groups
+    set_nail(episodes.simulator, 1, 0.06)
     *_, infos = env.step(np.zeros((2, 4)))
     *_, last = env.step(np.zeros((2, 4)))
     for told in (infos, last, last["final_info"]):

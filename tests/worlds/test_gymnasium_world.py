@@ -1,11 +1,17 @@
+"""Gymnasium's environments as tasks: scaled actions, and answers of another form are refused."""
+
+import re
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
+import recall
 from recall.errors import BadValueError, UnknownNameError
-from recall.worlds.gym_world import GymnasiumSimulator
+from recall.worlds.gym_world import GymnasiumSimulator, reports_success
 from tests.factories.environments import counter, discrete, image, unbounded
+from tests.factories.own_tasks import Point, Unclosable, Unmakeable
 
 
 def generator(seed):
@@ -23,7 +29,6 @@ def test_actions_are_rescaled_from_one_box_to_the_other():
 @pytest.mark.parametrize(
     ("box", "taken"),
     [
-        (Box(0, 3, (1,), np.int64), [0, 0, 1, 1, 2, 2, 3, 3, 3]),
         (Box(-2, 1, (1,), np.int8), [-2, -2, -1, -1, 0, 0, 1, 1, 1]),
         (Box(0, 255, (1,), np.uint8), [0, 63, 64, 127, 128, 191, 192, 255, 255]),
         (Box(np.array([False]), np.array([True]), dtype=np.bool_), [0, 0, 0, 0, 1, 1, 1, 1, 1]),
@@ -97,3 +102,136 @@ def test_a_function_whose_environment_shows_nothing_says_so():
     simulator.reset(0, generator(0))
     with pytest.raises(BadValueError, match="render_mode None"):
         simulator.render(0)
+
+
+class OldReset(Point):
+    """Resets to an array of two numbers, which could be unpacked like a pair."""
+
+    def reset(self, *, seed=None, options=None):
+        return super().reset(seed=seed)[0][:2]
+
+
+class OldStep(Point):
+    def step(self, action):
+        return super().step(action)[:4]
+
+
+def answering(**values):
+    """Return a task whose steps return these values, by the names of Gymnasium's."""
+
+    class Answering(Point):
+        def step(self, action):
+            names = ("observation", "reward", "terminated", "truncated", "info")
+            return tuple((dict(zip(names, super().step(action), strict=True)) | values).values())
+
+    return Answering
+
+
+def play(env):
+    env.reset(seed=0)
+    return env.step(env.action_space.sample())
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (OldStep, "step of OldStep returned 4 values"),
+        (OldReset, "reset of OldReset returned 1 value"),
+        (answering(observation=np.zeros((1, 3))), "observation of shape (1, 3)"),
+        (answering(observation=["1", "2", "3"]), "['1', '2', '3']"),
+        (answering(info=None), "None as its info"),
+        (answering(terminated="False"), "'False' as terminated"),
+        (answering(terminated=-0.37), "-0.37 as terminated"),  # the reward in its place
+        (answering(reward=None), "None as its reward"),
+        (answering(reward=1 + 2j), "(1+2j) as its reward"),
+    ],
+)
+def test_answers_of_another_form_are_refused(task, reason):
+    with pytest.raises(BadValueError, match=re.escape(reason)) as caught:
+        play(recall.make(task, horizon=10))
+    assert task.__name__ in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [True, 1, np.True_, np.float32(1.0), np.array([True])])
+def test_numbers_and_ends_may_have_any_real_type(value):
+    for name in ("reward", "terminated", "truncated"):
+        _, *values, _ = play(recall.make(answering(**{name: value}), horizon=10))
+        assert values == [1.0, name == "terminated", name == "truncated"]
+
+
+def train(task, folder):
+    lengths = {"horizon_steps": 10, "steps_per_task": 100}
+    recall.train("fine_tuning", [task], (0,), folder, preset="quick", hidden=(8,), **lengths)
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (answering(reward=float("nan")), "step of Answering returned the reward nan"),
+        (answering(observation=[0, np.nan, 0]), "Answering returned the observation [ 0. nan  0.]"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_refused_before_training(tmp_path, task, reason):
+    """In an environment that is played otherwise they are a divergence, as in training."""
+    with pytest.raises(BadValueError, match=re.escape(reason)):
+        train(task, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    play(recall.make(task, horizon=10))
+
+
+def test_success_is_a_truth_value_or_a_number():
+    for value, success in ((np.False_, False), (0.5, True), (np.array([[1]], np.uint8), True)):
+        for key in ("success", "is_success"):
+            env = recall.make(answering(info={key: value}), horizon=10)
+            assert play(env)[-1]["success"] is success
+    for value in ("no", float("nan"), np.inf, None, 10**400, np.array([0, 1]), np.array(["yes"])):
+        with pytest.raises(BadValueError, match=re.escape(f"returned {value!r} as success")):
+            play(recall.make(answering(info={"success": value}), horizon=10))
+
+
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        (Unmakeable, "task Unmakeable: its constructor raised OSError: no licence left"),
+        (Unclosable, "task Unclosable: close() raised OSError: the port is gone"),
+        (lambda gravity: Point(), "its constructor raised TypeError: .*'gravity'"),
+        (lambda: 3, "returned 3: a task's function must return"),
+    ],
+)
+def test_a_constructor_or_a_close_that_fails_is_named(task, told):
+    with pytest.raises(BadValueError, match=told.replace("()", r"\(\)")):
+        recall.make(task, horizon=10).close()
+
+
+ONE = Point()
+
+
+def shared():
+    return gymnasium.Wrapper(ONE)
+
+
+def test_an_environment_that_is_given_twice_is_refused(tmp_path):
+    reason = "shared gave the same environment twice"
+    with pytest.raises(BadValueError, match=reason):
+        recall.make_vec(shared, num_envs=3, horizon=10)
+    with pytest.raises(BadValueError, match=reason):  # also with a single run, so a single slot
+        train(shared, tmp_path / "run")
+
+
+class Alone(Point):
+    """Holds something that only one environment can have, as a simulator behind a port does."""
+
+    held = False
+
+    def __init__(self):
+        if Alone.held:
+            raise RuntimeError("the port is taken")
+        Alone.held = True
+
+    def close(self):
+        Alone.held = False
+
+
+def test_the_check_before_training_never_has_two_environments_open():
+    assert not reports_success(Alone, 10)
+    assert not Alone.held

@@ -152,8 +152,8 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
 
     # What goes on in other threads would disturb the learner and the workers alone.
     trainer.recorder.write_networks(trainer.progress)
-    while trainer.chunks.ordered:
-        trainer.chunks.take()
+    while trainer.pool.ordered:
+        trainer.pool.take()
     start = time.perf_counter()
     for _ in range(chunks):
         trainer.update()
@@ -164,12 +164,12 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     start = time.perf_counter()
     ahead = min(chunks, 1 + schedule.policy_lag)  # as in training, orders come before their time
     for _ in range(ahead):
-        trainer.pool.order_chunk(requests)
+        trainer.pool.order(requests)
     for _ in range(chunks - ahead):
-        trainer.pool.wait_chunk()
-        trainer.pool.order_chunk(requests)
+        trainer.pool.take()
+        trainer.pool.order(requests)
     for _ in range(ahead):
-        trainer.pool.wait_chunk()
+        trainer.pool.take()
     collecting = time.perf_counter() - start
     steps = chunks * schedule.chunk_steps
     return {

@@ -1,9 +1,12 @@
-"""The pool of workers that collect a fleet's chunks, and the chunks ordered ahead of their time.
+"""The pool of workers that collect a fleet's chunks, which are ordered ahead of their time.
 
 Several chunks may be ordered at a time, so that no worker waits for the others. Policies, rows and
 states have as many slots in the shared memory, which the chunks use in turns. A chunk's state is
 the one at its start; its worker leaves the state at its end in the next slot. After a worker died,
 its successor is put back to the start of its oldest unanswered chunk and collects the same.
+
+A thread gives the workers their orders, because policies arrive only when the device has computed
+them; the trainer can queue the next burst instead of waiting for them.
 """
 
 import sys
@@ -25,7 +28,6 @@ from recall.worlds.simulator import Array
 from recall.worlds.workers import Answers, Shapes, WorkerGroup, WorkerProcess, never
 
 _STARTERS = 4  # threads that copy policies and start workers
-_LEAST_SLOTS = 2  # a chunk's state at its start and at its end need a slot each
 _STOP_SECONDS = 10.0  # time that a chunk has to be finished after a request to stop
 # After this time a running thread gives Python's lock to one that waits for it. By default it is
 # 5 ms, and workers would idle: the trainer starts a burst and writes records while they get orders.
@@ -79,21 +81,23 @@ class Pool(FleetWorkers):
         max_live_tasks: int = 1,
         noise_colour: float = 0.0,
         random_tails: float = 0.0,
-        most_ordered: int = _LEAST_SLOTS,
+        policy_lag: int = 1,
         environments: int = 1,
         should_stop: Callable[[], bool] = never,
     ):
         """Allocate the shared memory and start the workers.
 
         A chunk contains at most `most_at_once` tasks, environments of at most `max_live_tasks`
-        tasks exist, and at most `most_ordered` chunks are ordered at a time. The `environments` of
-        a run share its chunks. A chunk not finished soon after `should_stop` is abandoned.
+        tasks exist. The newest of the ordered chunks has the current policies, up to `policy_lag`
+        others have those before; a checkpoint holds these. The `environments` of a run share its
+        chunks. A chunk not finished soon after `should_stop` is abandoned.
         """
         self.columns = Columns(policy.observation_size, policy.action_size)
         assert chunk_steps % environments == 0, "the environments of a run share its chunks equally"
         self._environments, count = environments, len(runs) * environments
         steps = chunk_steps // environments
-        slots = self._slots = max(_LEAST_SLOTS, most_ordered)
+        self._behind = max(1, policy_lag)
+        slots = self._slots = 1 + self._behind
         shapes = {
             "policy": ((slots, count, most_at_once, policy.size), np.float32),
             "rows": ((slots, count, most_at_once, steps, self.columns.width), np.float32),
@@ -102,10 +106,15 @@ class Pool(FleetWorkers):
         setup = Setup(tuple(runs), world, policy, environments, steps, noise_colour, random_tails)
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         self._ordered = self._taken = 0  # chunks so far
+        self._orders: deque[Future[None]] = deque()  # of the chunks that are being rolled out
+        self._waiting: deque[tuple[Array, Ended]] = deque()  # to be taken
         self._should_stop = should_stop
-        super().__init__(setup, environments_of_workers(count, max(workers, 1)), shapes)
+        self._thread = ThreadPoolExecutor(1, "recall-orders")
         # The policies of 40 runs are 32 MB, which one thread takes several milliseconds to copy.
         self._starters = ThreadPoolExecutor(min(_STARTERS, cores()), "recall-starts")
+        self._switch_seconds = sys.getswitchinterval()
+        super().__init__(setup, environments_of_workers(count, max(workers, 1)), shapes)
+        sys.setswitchinterval(min(self._switch_seconds, _SWITCH_SECONDS))
 
     def begin(self, positions: Sequence[int], fresh: Sequence[int]) -> None:
         """Build the environments of the tasks at `positions` in every run, and close all others.
@@ -115,14 +124,22 @@ class Pool(FleetWorkers):
         assert self._ordered == self._taken, "a chunk is being collected"
         self._positions = ()
         # A state may be smaller than its place; what lies behind it is then equal in all slots.
-        self.shared["state"][:] = self.states()
+        self.shared["state"][:] = self._states()
         for process in self.processes:
             process.send(Begin(tuple(positions), tuple(fresh), self._slot))
         self._answers()
         self._positions = tuple(positions)
 
-    def order_chunk(self, requests: Sequence[ChunkRequest]) -> None:
-        """Start a chunk of every requested task in every run, once its policies have arrived."""
+    @property
+    def ordered(self) -> int:
+        """Return the number of chunks that are being rolled out or waiting to be taken."""
+        return len(self._orders) + len(self._waiting)
+
+    def order(self, requests: Sequence[ChunkRequest]) -> None:
+        """Roll out a chunk of each requested task in every run, once its policies have arrived."""
+        self._orders.append(self._thread.submit(self._order, requests))
+
+    def _order(self, requests: Sequence[ChunkRequest]) -> None:
         assert self._ordered - self._taken < self._slots, "too many chunks are ordered"
         slot = self._ordered % self._slots
         policies = [
@@ -143,17 +160,30 @@ class Pool(FleetWorkers):
         list(self._starters.map(start, self.processes))
         self._ordered += 1
 
-    def wait_chunk(self) -> tuple[Array, Ended]:
-        """Wait for the oldest ordered chunk; return its rows and the episodes that ended in it.
+    def wait(self) -> None:
+        """Wait for the ordered chunks that a checkpoint holds."""
+        while len(self._waiting) < self._behind and self._orders:
+            self._wait_for_one()
+
+    def take(self) -> tuple[Array, Ended]:
+        """Return the oldest ordered chunk: its rows and the episodes that ended in it.
 
         Rows are [run, part, chunk, columns]. Episodes are (run, position of the task, outcome).
         """
+        if not self._waiting:
+            assert self._orders, "no chunk was ordered"
+            self._wait_for_one()
+        return self._waiting.popleft()
+
+    def _wait_for_one(self) -> None:
+        self._orders[0].result()
         answers = self._answers()
         rows = self._by_run(self.shared["rows"][self._slot])
         self._taken += 1
         ended = [item for answer in answers for item in answer]
         ended.sort(key=lambda item: item[:2])
-        return rows, [(each // self._environments, *rest) for each, *rest in ended]
+        self._waiting.append((rows, [(each // self._environments, *rest) for each, *rest in ended]))
+        self._orders.popleft()
 
     def _answers(self) -> list[Any]:
         return Answers(self, self.processes).wait(self._should_stop, _STOP_SECONDS)
@@ -172,22 +202,35 @@ class Pool(FleetWorkers):
         """Return the slot of the chunk after those that were waited for."""
         return self._taken % self._slots
 
-    def no_rows(self) -> Array:
-        """Return zeros in the shape of a chunk's rows."""
-        return np.zeros_like(self._by_run(self.shared["rows"][0]))
-
-    def states(self) -> Array:
+    def _states(self) -> Array:
         """Return the states [environment, place, state] after the last chunk waited for."""
         return self.shared["state"][self._slot].copy()
 
-    def set_states(self, states: Array) -> None:
-        """Set the states from which `begin` continues tasks that are not fresh."""
-        self.shared["state"][self._slot] = states
+    def saved(self) -> tuple[dict[str, Array], list[Any]]:
+        """Return the state for a checkpoint, after `wait`: arrays, and plain data.
+
+        A chunk that is still rolled out is not part of it: it will be collected again.
+        """
+        blank = np.zeros_like(self._by_run(self.shared["rows"][0]))
+        rows = np.stack([blank] * self._behind)  # [waiting chunk, ...]
+        for number, (each, _) in enumerate(self._waiting):
+            rows[number] = each
+        ended = [[[run, at, *outcome] for run, at, outcome in each] for _, each in self._waiting]
+        return {"states": self._states(), "rows": rows}, ended
+
+    def restore(self, arrays: dict[str, Array], ended: list[Any]) -> None:
+        """Restore the state that `saved` returned; `begin` continues tasks that are not fresh."""
+        self.shared["state"][self._slot] = arrays["states"]
+        self._waiting.clear()
+        for rows, each in zip(arrays["rows"], ended, strict=False):
+            outcomes = [(run, at, Outcome(*outcome)) for run, at, *outcome in each]
+            self._waiting.append((np.asarray(rows), outcomes))
 
     def close(self) -> None:
-        """End all workers."""
-        if hasattr(self, "_starters"):  # not if the workers could not be started
-            self._starters.shutdown()
+        """Wait for pending orders, and end all workers."""
+        self._thread.shutdown()
+        self._starters.shutdown()
+        sys.setswitchinterval(self._switch_seconds)
         super().close()
 
     def put_back(self, process: WorkerProcess) -> Begin | None:
@@ -208,71 +251,3 @@ def environments_of_workers(environments: int, workers: int) -> list[tuple[int, 
     """Return the environments of each worker, of as few as keep the busiest one's fewest."""
     busy = -(-environments // -(-environments // workers))
     return [tuple(part.tolist()) for part in np.array_split(np.arange(environments), busy)]
-
-
-class Chunks:
-    """The chunks to come: those that wait to be taken, then those that are being rolled out.
-
-    A thread gives the workers their orders, because policies arrive only when the device has
-    computed them; the trainer can queue the next burst instead of waiting for them. All but the
-    newest were ordered with policies that the learner has left behind. `behind` is the largest
-    number of these; a checkpoint holds them.
-    """
-
-    def __init__(self, pool: Pool, behind: int = 1):
-        self._pool, self._behind = pool, behind
-        self._thread = ThreadPoolExecutor(1, "recall-orders")
-        self._switch_seconds = sys.getswitchinterval()
-        sys.setswitchinterval(min(self._switch_seconds, _SWITCH_SECONDS))
-        self._orders: deque[Future[None]] = deque()  # of the chunks that are being rolled out
-        self._waiting: deque[tuple[Array, Ended]] = deque()
-
-    @property
-    def ordered(self) -> int:
-        """Return the number of chunks that are being rolled out or waiting."""
-        return len(self._orders) + len(self._waiting)
-
-    def order(self, requests: Sequence[ChunkRequest]) -> None:
-        """Have the workers roll out one more chunk as soon as its policies have arrived."""
-        self._orders.append(self._thread.submit(self._pool.order_chunk, requests))
-
-    def wait(self) -> None:
-        """Wait for the ordered chunks that a checkpoint holds."""
-        while len(self._waiting) < self._behind and self._orders:
-            self._wait_for_one()
-
-    def _wait_for_one(self) -> None:
-        self._orders[0].result()
-        self._waiting.append(self._pool.wait_chunk())
-        self._orders.popleft()
-
-    def take(self) -> tuple[Array, Ended]:
-        """Return the next chunk: rows [run, part, chunk, columns] and the ended episodes."""
-        if not self._waiting:
-            assert self._orders, "no chunk was ordered"
-            self._wait_for_one()
-        return self._waiting.popleft()
-
-    def saved(self) -> tuple[dict[str, Array], list[Any]]:
-        """Return the state for a checkpoint, after `wait`: arrays, and plain data.
-
-        A chunk that is still rolled out is not part of it: it will be collected again.
-        """
-        rows = np.stack([self._pool.no_rows()] * self._behind)  # [waiting chunk, ...]
-        for number, (each, _) in enumerate(self._waiting):
-            rows[number] = each
-        ended = [[[run, at, *outcome] for run, at, outcome in each] for _, each in self._waiting]
-        return {"states": self._pool.states(), "rows": rows}, ended
-
-    def restore(self, arrays: dict[str, Array], ended: list[Any]) -> None:
-        """Restore the state that `saved` returned."""
-        self._pool.set_states(arrays["states"])
-        self._waiting.clear()
-        for rows, each in zip(arrays["rows"], ended, strict=False):
-            outcomes = [(run, at, Outcome(*outcome)) for run, at, *outcome in each]
-            self._waiting.append((np.asarray(rows), outcomes))
-
-    def close(self) -> None:
-        """Wait for pending orders and end the thread. Call this before closing the pool."""
-        self._thread.shutdown()
-        sys.setswitchinterval(self._switch_seconds)

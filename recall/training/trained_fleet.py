@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Chunks, Pool
+from recall.collect.pool import Pool
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.files.fleet_layout import REPLAY, records_file
@@ -85,11 +85,10 @@ class TrainedFleet:
             max_live_tasks=self.task_schedule.max_live_tasks,
             noise_colour=self.schedule.noise_colour,
             random_tails=self.schedule.random_tails,
-            most_ordered=1 + self.schedule.policy_lag,
+            policy_lag=self.schedule.policy_lag,
             environments=self.schedule.environments,
             should_stop=should_stop,
         )
-        self.chunks = Chunks(self.pool, max(1, self.schedule.policy_lag))
         self.evaluation = BackgroundEvaluation(
             spec, fleet.policy_shape(self.agent), self.recorder.evaluation
         )
@@ -162,8 +161,8 @@ class TrainedFleet:
     def save(self) -> None:
         """Write a checkpoint that includes everything deferred and the chunks being collected."""
         self.flush_all()
-        self.chunks.wait()
-        arrays, waiting = self.chunks.saved()
+        self.pool.wait()
+        arrays, waiting = self.pool.saved()
         snapshot, pending = self.evaluation.saved()
         metadata = {
             "progress": dataclasses.asdict(self.progress),
@@ -200,7 +199,7 @@ class TrainedFleet:
         if self.progress.stage < self.task_schedule.stages:
             self.history.restore(self.progress.stage, read_stamps(metadata["replay"]))
         self.policy_files = read_stamps(metadata["policies"])
-        self.chunks.restore(arrays["chunks"], metadata["waiting"])
+        self.pool.restore(arrays["chunks"], metadata["waiting"])
         self.evaluation.restore(arrays, metadata["evaluation"])
         if self.progress.steps:
             self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
@@ -218,7 +217,7 @@ class TrainedFleet:
 
     def _arrays_like(self, metadata: Metadata) -> dict[str, Any]:
         """Return arrays shaped like those of the checkpoint with this metadata."""
-        chunks, _ = self.chunks.saved()
+        chunks, _ = self.pool.saved()
         snapshot = self.evaluation.arrays_like(metadata["evaluation"])
         return {"learner": self._learner(), "chunks": chunks} | snapshot
 
@@ -233,7 +232,6 @@ class TrainedFleet:
     def close(self) -> None:
         """Stop the workers and close the files."""
         self.recorder.close()
-        self.chunks.close()
         self.pool.close()
         self.evaluation.close()
         self.history.close()

@@ -87,7 +87,7 @@ class Trainer(TrainedFleet):
         if self.progress.steps == self.behaviour.turns(self.progress.stage).steps:
             self._choose_head()
         self._order_ahead()
-        rows, ended = self.chunks.take()
+        rows, ended = self.pool.take()
         before = self.total_steps
         self.progress.steps += self.schedule.chunk_steps
         if self.spec.hidden and self._at_end:
@@ -112,11 +112,11 @@ class Trainer(TrainedFleet):
 
         That is one chunk after a burst, and all of them at the start of a stage.
         """
-        while self.chunks.ordered <= self.schedule.policy_lag:
-            ahead = self.chunks.ordered * self.schedule.chunk_steps
+        while self.pool.ordered <= self.schedule.policy_lag:
+            ahead = self.pool.ordered * self.schedule.chunk_steps
             if self.progress.steps + ahead >= self.task_schedule.steps_per_stage:
                 return
-            self.chunks.order(self.behaviour.requests(self.state, self.progress, ahead))
+            self.pool.order(self.behaviour.requests(self.state, self.progress, ahead))
 
     def update(self) -> Any:
         """Start one burst of updates; return its metrics without waiting for them."""

@@ -47,13 +47,13 @@ def test_the_actor_in_numpy_is_the_actor_in_jax(activation, sharing):
 def test_neither_the_number_of_workers_nor_who_goes_first_changes_anything(
     tmp_path, uninterrupted, monkeypatch
 ):
-    order_chunk = Pool.order_chunk
+    order = Pool._order
 
     def late(pool, requests):
         time.sleep(0.02)
-        order_chunk(pool, requests)
+        order(pool, requests)
 
-    monkeypatch.setattr(Pool, "order_chunk", late)
+    monkeypatch.setattr(Pool, "_order", late)
     run(start(small_spec(workers=3), tmp_path))
     assert left_by(tmp_path) == uninterrupted
 
@@ -67,8 +67,8 @@ def test_a_worker_settles_the_next_hand_in_a_thread(task, threads):
     try:
         pool.begin([0], [0])
         for step in (0, 5):  # a second answer means that what follows the first is done
-            pool.order_chunk([ChunkRequest(0, step, None)])
-            pool.wait_chunk()
+            pool.order([ChunkRequest(0, step, None)])
+            pool.take()
         (worker,) = pool.process_ids()
         assert len(list(Path(f"/proc/{worker}/task").iterdir())) == threads
     finally:

@@ -35,8 +35,8 @@ def rolled(environments: int, workers: int = 2) -> tuple[tuple[np.ndarray, ...],
     try:
         pool.begin((0,), fresh=(0,))
         for number in range(CHUNKS):
-            pool.order_chunk([ChunkRequest(0, number * chunk, policies if number else None)])
-            rows, over = pool.wait_chunk()
+            pool.order([ChunkRequest(0, number * chunk, policies if number else None)])
+            rows, over = pool.take()
             found.append(rows.reshape(2, STEPS, environments, -1).swapaxes(1, 2))
             ended += over
     finally:

@@ -1,6 +1,5 @@
 """Small Gymnasium environments with known behaviour. Worker processes import this module too."""
 
-import os
 import re
 import signal
 
@@ -110,11 +109,6 @@ class Raising(Point):
 class Exiting(Point):
     def reward(self):
         raise SystemExit(3)
-
-
-class Dying(Point):
-    def reward(self):
-        os._exit(7)
 
 
 class Hanging(Point):

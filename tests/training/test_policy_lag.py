@@ -21,7 +21,7 @@ def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
         return np.asarray(fleet.flat_policies(trainer.agent, trainer.state, 0, collecting=True))
 
     collecting, learned = [], [policies()]
-    order, keep = trainer.chunks.order, trainer._log_chunk
+    order, keep = trainer.pool.order, trainer._log_chunk
 
     def watched_order(requests):
         collecting.append(np.asarray(requests[0].policies))
@@ -31,7 +31,7 @@ def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
         learned.append(policies())
         keep(*arguments)
 
-    trainer.chunks.order, trainer._log_chunk = watched_order, watched_keep
+    trainer.pool.order, trainer._log_chunk = watched_order, watched_keep
     return collecting, learned
 
 

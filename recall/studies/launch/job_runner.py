@@ -1,7 +1,7 @@
 """Running of one job in this process: its fleet is trained or resumed, and events are sent.
 
-The job is the first line on standard input, events are lines of JSON on standard output. When the
-input closes, the fleet saves and exits, so no fleet outlives a killed launcher.
+`main` reads the job from the first line of standard input and writes events to standard output, as
+lines of JSON. When the input closes, the fleet saves and exits, so none outlives a killed launcher.
 """
 
 import json
@@ -35,7 +35,7 @@ _PATIENCE_SECONDS = 120.0
 
 
 def main() -> None:
-    """Run the job on standard input and exit with a status that says how it ended."""
+    """Run the job on standard input."""
     job = Job(**json.loads(sys.stdin.readline()))
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     channel = os.fdopen(os.dup(1), "w", buffering=1)
@@ -44,19 +44,11 @@ def main() -> None:
     def tell(event: Event) -> None:
         channel.write(json.dumps(vars(event)) + "\n")
 
-    end, status = Event(job.name, "finished"), 0
     try:
-        work(job, tell)
-    except api.Stopped as stopped:
-        end, status = Event(job.name, "stopped", text=str(stopped)), stopped.exit_status
-    except RecallError as error:
-        print(f"recall: {error}", file=sys.stderr)
-        end, status = Event(job.name, "failed", text=str(error)), 2
+        tell(work(job, tell))
     except Exception as error:
         traceback.print_exc()
-        end, status = Event(job.name, "failed", text=f"{type(error).__name__}: {error}"), 1
-    tell(end)
-    sys.exit(status)
+        tell(Event(job.name, "failed", text=f"{type(error).__name__}: {error}"))
 
 
 def _leave_with_parent() -> None:
@@ -65,8 +57,19 @@ def _leave_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
-    """Train the job's fleet to its end, on `cpus` of this machine's cores; None: on all."""
+def work(job: Job, tell: Tell, cpus: int | None = None) -> Event:
+    """Train the job's fleet on `cpus` of this machine's cores (None: all); return how it ended."""
+    try:
+        _train(job, tell, cpus)
+    except api.Stopped as stopped:
+        return Event(job.name, "stopped", text=str(stopped))
+    except RecallError as error:
+        print(f"recall: {error}", file=sys.stderr)
+        return Event(job.name, "failed", text=str(error))
+    return Event(job.name, "finished")
+
+
+def _train(job: Job, tell: Tell, cpus: int | None) -> None:
     use_cores(cpus)
     for plugin in job.plugins:
         load_plugin(plugin)

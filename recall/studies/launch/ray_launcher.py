@@ -163,35 +163,14 @@ def least_memory(needs: Needs, measure: Callable[[], Any]) -> int:
     return min(ray.get(ref).bytes_each // (1 if needs.gpus else fleets[ref]) for ref in ready)
 
 
-class _Noticeboard:
-    """An actor to which fleets send events and from which the launcher collects them."""
-
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-
-    def tell(self, event: Event) -> None:
-        self._events.append(event)
-
-    def collect(self) -> list[Event]:
-        found, self._events = self._events, []
-        return found
-
-
-def _train(job: Job, noticeboard: Any, cpus: int) -> Event:
+def _train(job: Job, queue: Any, cpus: int) -> Event:
     """Run a job as a Ray task; return its last event. Ray raises an error if the process dies."""
-    from recall.api import Stopped
     from recall.studies.launch.job_runner import work
 
     def tell(event: Event) -> None:
-        noticeboard.tell.remote(event)
+        queue.actor.put_nowait.remote(event)  # an answer is not waited for
 
-    try:
-        work(job, tell, cpus)
-    except Stopped as stopped:
-        return Event(job.name, "stopped", text=str(stopped))
-    except RecallError as error:
-        return Event(job.name, "failed", text=str(error))
-    return Event(job.name, "finished")
+    return work(job, tell, cpus)
 
 
 class RayLauncher:
@@ -199,12 +178,11 @@ class RayLauncher:
 
     def __init__(self, needs: Needs, logs: Path):
         ray = load_ray()
+        from ray.util.queue import Queue
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self._noticeboard = (
-            ray.remote(_Noticeboard).options(num_cpus=0, scheduling_strategy=here).remote()
-        )
+        self._queue = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
         self.slots = 1_000_000
         self._task = needs.remote(_train)
         self._cpus, self._logs = needs.cpus, logs
@@ -213,7 +191,7 @@ class RayLauncher:
 
     def start(self, job: Job) -> None:
         """Submit a job to Ray."""
-        ref = self._task.remote(job, self._noticeboard, self._cpus)
+        ref = self._task.remote(job, self._queue, self._cpus)
         self._running[ref] = job.name
         if self._stopping:  # since `stop` was called in another thread, perhaps without this job
             load_ray().cancel(ref, force=False)
@@ -226,7 +204,7 @@ class RayLauncher:
         else:
             ended = []
             time.sleep(seconds)
-        yield from ray.get(self._noticeboard.collect.remote())
+        yield from self._queue.get_nowait_batch(self._queue.qsize())
         for ref in ended:
             yield self._end(ref, self._running.pop(ref))
 
@@ -265,5 +243,5 @@ class RayLauncher:
             load_ray().cancel(ref, force=force)
 
     def close(self) -> None:
-        """End the noticeboard; no job is running any more, and the cluster stays up."""
-        load_ray().kill(self._noticeboard)
+        """End the queue of events; no job is running any more, and the cluster stays up."""
+        self._queue.shutdown(force=True)

@@ -10,8 +10,15 @@ from gymnasium.spaces import Box
 import recall
 from recall.errors import BadValueError, UnknownNameError
 from recall.worlds.gym_world import GymnasiumSimulator, reports_success
-from tests.factories.environments import counter, discrete, image, unbounded
-from tests.factories.own_tasks import Point, Unclosable, Unmakeable
+from tests.factories.environments import (
+    Point,
+    Unclosable,
+    Unmakeable,
+    counter,
+    discrete,
+    image,
+    unbounded,
+)
 
 
 def generator(seed):

@@ -12,7 +12,6 @@ from recall.worlds.env import make
 from recall.worlds.registry import (
     default_horizon_steps,
     horizon_steps,
-    make_simulator,
     task_names,
     tasks_of,
     world_of,
@@ -42,11 +41,6 @@ def test_bad_settings_are_refused_also_where_they_change_nothing(bad, words):
         with pytest.raises((UnknownNameError, BadValueError)) as caught:
             make(task, **bad)
         assert all(word in str(caught.value) for word in words)
-
-
-def test_no_slots_are_refused():
-    with pytest.raises(BadValueError, match="0 slots of point-rich"):
-        make_simulator("point-rich", 0, WorldSettings())
 
 
 def test_a_horizon_is_the_users_or_else_the_worlds():

@@ -1,13 +1,10 @@
 """Hands that settle ahead of time: the same episodes to the bit, without settling at the reset."""
 
-import copy
-
 import numpy as np
 import pytest
 
 from recall.settings import WorldSettings
 from recall.worlds.continual_world import TASKS, sawyer
-from recall.worlds.continual_world.starts import HandsAhead
 from recall.worlds.continual_world.tasks import load_task
 from recall.worlds.episodes import Episodes
 from recall.worlds.registry import make_simulator
@@ -78,25 +75,3 @@ def test_an_episode_that_was_not_expected_settles_by_itself():
         episodes.set_stream(0, (8, 0))
         episodes.start(0)
     np.testing.assert_array_equal(expected.get_state(0), other.get_state(0))
-
-
-def test_a_copy_has_no_thread_and_the_same_future():
-    episodes = episodes_of("peg-unplug-side", 1)
-    episodes.expect_next()
-    twin = copy.deepcopy(episodes)
-    np.testing.assert_array_equal(twin.start(0), episodes.start(0))
-    np.testing.assert_array_equal(twin.get_state(0), episodes.get_state(0))
-
-
-def test_what_fails_in_the_thread_is_told_at_the_reset(monkeypatch):
-    episodes = episodes_of("peg-unplug-side", 1)
-    with monkeypatch.context() as patch:
-
-        def fail(*_):
-            raise ArithmeticError("no hand")
-
-        patch.setattr(HandsAhead, "_settle", fail)
-        episodes.expect_next()
-        with pytest.raises(ArithmeticError, match="no hand"):
-            episodes.start(0)
-    episodes.start(0)  # settles by itself

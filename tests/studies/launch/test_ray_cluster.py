@@ -75,22 +75,3 @@ def test_all_its_ports_are_on_loopback_and_it_is_not_joined_unless_named():
     # 127.0.0.1, and the same in IPv6's clothes; the kernel writes them in reverse.
     assert addresses
     assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
-
-
-@pytest.mark.slow
-def test_a_cluster_that_does_not_start_is_told_in_one_line(tmp_path):
-    occupied = tmp_path / "occupied"
-    occupied.write_text("a file where Ray wants its folder")
-    done = subprocess.run(
-        [sys.executable, "-m", "recall", "study", "lambda", "--launcher", "ray",
-         "--out", str(tmp_path / "study")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=os.environ | {"RAY_TMPDIR": str(occupied)},
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("recall: a Ray cluster on this machine")
-    assert "--launcher local" in done.stderr.splitlines()[-1]

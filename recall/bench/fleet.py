@@ -3,7 +3,6 @@
 import dataclasses
 import tempfile
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,41 +13,31 @@ from jax.flatten_util import ravel_pytree
 
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec, make_spec
-from recall.errors import BadValueError, UnknownNameError
 from recall.learn.method import Method
 from recall.nets.arrays import Array, Params
 from recall.nets.sharding import shard
 from recall.policies.policy import load_policy
 from recall.replay.buffer import Replay
 from recall.runs.store import Store
-from recall.runs.wording import counted
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings, WorldSettings
 from recall.training.callbacks import Callback
 from recall.training.trainer import Trainer
 from recall.worlds.continual_world import TASKS
 from recall.worlds.registry import horizon_steps
 
-# The last task of every sequence is the same, so that rows can be compared.
-LAST = "handle-press-side"
 CHUNKS = ScheduleSettings().evaluate_every // ScheduleSettings().chunk_steps
 _WARM_CHUNKS = 4
-_MOST_TASKS = 2 * len(TASKS)
+MOST_TASKS = 2 * len(TASKS)
 
 
-def sequence_of(tasks: int, last: str = LAST) -> str:
+def sequence_of(tasks: int, last: str) -> str:
     """Return a sequence of this length that ends with the measured task."""
     names = [task for task in TASKS if task != last] + [last]
     return ",".join((names * 2)[-tasks:])
 
 
 def spec_of(
-    runs: int,
-    method: str,
-    precision: Any,
-    chunks: int,
-    tasks: int,
-    environments: int = 1,
-    last: str = LAST,
+    runs: int, method: str, precision: Any, chunks: int, tasks: int, environments: int, last: str
 ) -> FleetSpec:
     """Return a fleet that is long enough to measure `chunks` chunks of its last task.
 
@@ -119,9 +108,8 @@ def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
             trainer.close()
     return {
         "runs": len(spec.runs),
-        "method": spec.method.name,
-        "tasks": spec.tasks,
         "environments": spec.settings.schedule.environments,
+        "tasks": spec.tasks,
         **rates,
     }
 
@@ -205,41 +193,3 @@ def _wait(trainer: Trainer) -> float:
     start = time.perf_counter()
     trainer.evaluation.finish()
     return time.perf_counter() - start
-
-
-def bench_fleet(
-    runs: Sequence[int],
-    method: str = "recall",
-    precision: Any = "default",
-    chunks: int = CHUNKS,
-    tasks: Sequence[int] = (3,),
-    environments: int = 1,
-    last: str = LAST,
-    progress: Callable[[str], None] = lambda line: None,
-) -> dict[str, Any]:
-    """Measure fleets of these sizes in `last`, the last of so many Continual World tasks.
-
-    Trained policies act, so that a bench agrees with a study.
-    """
-    for count in tasks:
-        if not 1 <= count <= _MOST_TASKS:
-            raise BadValueError(f"tasks {count}: a number from 1 to {_MOST_TASKS}")
-    if last not in TASKS:
-        raise UnknownNameError("robot task", last, TASKS)
-    if chunks < 1 or min(runs, default=0) < 1:
-        raise BadValueError(f"runs {list(runs)} and chunks {chunks} must all be at least 1")
-    rows = []
-    for length in tasks:
-        for count in runs:
-            progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
-            spec = spec_of(count, method, precision, chunks, length, environments, last)
-            rows.append(measure(acting_as_trained(spec), chunks))
-    return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
-
-
-def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return what is shown of the result."""
-    fleet = ("runs", "environments", "tasks")
-    speeds = ("steps_per_s", "learner_alone_per_s", "workers_alone_per_s")
-    waits = ("learner_waits", "waits_for_evaluation")
-    return [[{name: row[name] for name in (*fleet, *speeds, *waits)} for row in result["rows"]]]

@@ -5,24 +5,21 @@ Every row has its own process, because a program that is compiled after others m
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 
-from recall.bench import apart
 from recall.collect.transition import Columns
-from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import Agent
-from recall.methods import METHODS, method_class
+from recall.methods import method_class
 from recall.nets.layers import HALF, product
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
-from recall.runs.wording import counted
 from recall.settings import LearnerSettings, PlasticitySettings, RemedyName, SacSettings
 
 CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
@@ -107,11 +104,7 @@ def made_up_replay(agent: Agent, runs: int) -> tuple[Replay, ReplayView]:
 
 
 def measure(
-    method_name: str,
-    runs: int,
-    tasks: int,
-    precision: Precision,
-    remedy: RemedyName = "none",
+    method_name: str, runs: int, tasks: int, precision: Precision, remedy: RemedyName
 ) -> dict[str, Any]:
     """Measure bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
     agent = paper_sized_agent(method_name, tasks, precision, remedy)
@@ -129,6 +122,7 @@ def measure(
         return holder["state"]
 
     seconds = _seconds_per_call(burst) / updates
+    flops_per_s = runs * flops_per_update(agent, groups) / seconds
     return {
         "method": agent.method.name,
         "remedy": remedy,
@@ -136,45 +130,12 @@ def measure(
         "tasks": tasks,
         "ms_per_update": 1e3 * seconds,
         "run_updates_per_s": runs / seconds,
-        "flops_per_s": runs * flops_per_update(agent, groups) / seconds,
-        "matmul_flops_per_s": matmul_rate(precision),  # last, because it compiles a program too
+        "gflop_per_s": flops_per_s / 1e9,
+        # Last, because it compiles a program too.
+        "share_of_a_large_product": flops_per_s / matmul_rate(precision),
     }
 
 
-def bench_learner(
-    runs: Sequence[int],
-    tasks: int,
-    methods: Sequence[str],
-    precision: Precision = "default",
-    remedies: Sequence[RemedyName] = ("none",),
-    progress: Callable[[str], None] = lambda line: None,
-) -> dict[str, Any]:
-    """Measure every method with every remedy and number of runs, at the last of so many tasks."""
-    if tasks < 1 or min(runs, default=0) < 1:
-        raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
-    names = [method_class(name).name for name in methods or METHODS]
-    rows = []
-    for name, remedy, count in itertools.product(names, remedies, runs):
-        told = name if remedy == "none" else f"{name} with {remedy}"
-        progress(f"{told}, {counted(count, 'run')}")
-        rows += apart(measure, name, count, tasks, precision, remedy)
-    return {"device": apart(_device)[0], "precision": precision, "rows": rows}
-
-
-def _device() -> str:
+def device() -> str:
+    """Return the kind of this machine's accelerator."""
     return jax.devices()[0].device_kind
-
-
-def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return what is shown of the result."""
-    names = ("method", "remedy", "runs", "tasks", "ms_per_update", "run_updates_per_s")
-    return [
-        [
-            {name: row[name] for name in names}
-            | {
-                "gflop_per_s": row["flops_per_s"] / 1e9,
-                "share_of_a_large_product": row["flops_per_s"] / row["matmul_flops_per_s"],
-            }
-            for row in result["rows"]
-        ]
-    ]

@@ -4,26 +4,19 @@ The smallest race between kernels, or a fault of a shared GPU, shows as a run th
 """
 
 import inspect
-import os
-from collections.abc import Callable
 from functools import partial
-from itertools import product
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from recall.bench import apart
 from recall.bench.learner import Precision, made_up_replay, paper_sized_agent
-from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import LearnerState
 from recall.nets.arrays import Array
 
 SCHEDULING = "xla_gpu_command_buffer_scheduling_mode"
-_MODES, _UNROLLS = ("CONCURRENT", "LHS"), (1, 2)
-_TASKS, _BURSTS = 3, 200
-_PRECISION: Precision = "bfloat16"
+_TASKS = 3
 
 
 @jax.jit
@@ -66,24 +59,3 @@ def train_replicas(
         if unequal or failed:
             return row | {"updates": (number + 1) * updates, "unequal": unequal, "failed": failed}
     return row | {"updates": bursts * updates, "unequal": 0, "failed": 0}
-
-
-def bench_replicas(
-    runs: int = 24, progress: Callable[[str], None] = lambda line: None
-) -> list[dict[str, Any]]:
-    """Train equal runs in every way of compiling, alone and beside a second such process."""
-    if runs < 2:
-        raise BadValueError(f"runs {runs} must be at least 2, to compare")
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leaves room for a neighbour
-    rows = []
-    for neighbour, mode, unroll in product((False, True), _MODES, _UNROLLS):
-        beside = ", with a neighbour" if neighbour else ""
-        for row in apart(
-            train_replicas, runs, _BURSTS, _PRECISION, mode, unroll, copies=1 + neighbour
-        ):
-            rows.append(row | {"neighbour": neighbour})
-            progress(
-                f"{mode}, {unroll} updates in the loop's body{beside}: after "
-                f"{row['updates']:,} updates {row['unequal']} of {runs} runs differ"
-            )
-    return rows

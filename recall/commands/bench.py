@@ -1,9 +1,10 @@
 """`recall bench`: speeds on this machine, measured together with those of other libraries."""
 
+import itertools
 from typing import Any, Literal
 
 from recall.commands.show import AsJson, print_json, print_rows, tell
-from recall.errors import RecallError
+from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.settings import RemedyName
 
 Precision = Literal["default", "float32", "bfloat16"]
@@ -18,8 +19,12 @@ def bench_worlds(steps_per_task: int = 4000, json: AsJson = False) -> None:
     """
     from recall.bench import worlds
 
-    result = worlds.bench_worlds(steps_per_task, progress=tell)
-    _show(result, worlds.tables(result), json)
+    result = worlds.measure(steps_per_task, tell)
+    if json:
+        print_json(result)
+        return
+    print_rows(result.pop("rows"))
+    print_rows([result])
 
 
 def bench_learner(
@@ -40,10 +45,17 @@ def bench_learner(
         remedies: Remedies for plasticity; each gives a row.
         json: Print one JSON document.
     """
-    from recall.bench import learner
+    from recall.bench import apart, learner
+    from recall.methods import METHODS, method_class
 
-    result = learner.bench_learner(runs, tasks, methods, precision, remedies, progress=tell)
-    _show(result, learner.tables(result), json)
+    if tasks < 1 or min(runs, default=0) < 1:
+        raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
+    names = [method_class(name).name for name in methods or METHODS]
+    rows = []
+    for name, remedy, count in itertools.product(names, remedies, runs):
+        tell(f"{name}, remedy {remedy}, runs {count}")
+        rows += apart(learner.measure, name, count, tasks, precision, remedy)
+    _show(rows, apart(learner.device)[0], precision, json)
 
 
 def bench_fleet(
@@ -69,34 +81,54 @@ def bench_fleet(
         last: Robot task that is measured; the physics of some takes twice as long.
         json: Print one JSON document.
     """
-    from recall.bench import fleet
+    from recall.bench import fleet, learner
 
     chunks = fleet.CHUNKS if chunks is None else chunks
-    choices = (runs, method, precision, chunks, tasks, environments, last)
-    result = fleet.bench_fleet(*choices, progress=tell)
-    _show(result, fleet.tables(result), json)
+    for count in tasks:
+        if not 1 <= count <= fleet.MOST_TASKS:
+            raise BadValueError(f"tasks {count}: a number from 1 to {fleet.MOST_TASKS}")
+    if last not in fleet.TASKS:
+        raise UnknownNameError("robot task", last, fleet.TASKS)
+    if chunks < 1 or min(runs, default=0) < 1:
+        raise BadValueError(f"runs {list(runs)} and chunks {chunks} must all be at least 1")
+    rows = []
+    for length, count in itertools.product(tasks, runs):
+        tell(f"{method}, runs {count}, tasks {length}")
+        spec = fleet.spec_of(count, method, precision, chunks, length, environments, last)
+        rows.append(fleet.measure(fleet.acting_as_trained(spec), chunks))
+    _show(rows, learner.device(), precision, json)
 
 
 def bench_replicas(runs: int = 24, json: AsJson = False) -> None:
     """Check that equal runs stay equal bit by bit, however the learner is compiled.
 
+    Every way of compiling is tried alone and beside a second such process.
+
     Args:
         runs: Number of equal runs in the fleet.
         json: Print one JSON document.
     """
-    from recall.bench import replicas
+    import os
 
-    rows = replicas.bench_replicas(runs, progress=tell)
+    from recall.bench import apart, replicas
+
+    if runs < 2:
+        raise BadValueError(f"runs {runs} must be at least 2, to compare")
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leaves room for a neighbour
+    rows: list[dict[str, Any]] = []
+    for neighbour, mode, unroll in itertools.product((False, True), ("CONCURRENT", "LHS"), (1, 2)):
+        tell(f"{mode}, {unroll} updates in the loop's body" + ", with a neighbour" * neighbour)
+        choices = (runs, 200, "bfloat16", mode, unroll)
+        found = apart(replicas.train_replicas, *choices, copies=1 + neighbour)
+        rows += [row | {"neighbour": neighbour} for row in found]
     print_rows(rows, json)
     if any(row["unequal"] or row["failed"] for row in rows):
         raise RecallError("equal runs did not stay equal: do not trust this device with results")
 
 
-def _show(result: dict[str, Any], tables: list[list[dict[str, Any]]], json: bool) -> None:
+def _show(rows: list[dict[str, Any]], device: str, precision: str, json: bool) -> None:
     if json:
-        print_json(result)
+        print_json({"device": device, "precision": precision, "rows": rows})
         return
-    for rows in filter(None, tables):
-        print_rows(rows)
-    if device := result.get("device"):
-        tell(f"on {device}, {result['precision']} products")
+    print_rows(rows)
+    tell(f"on {device}, {precision} products")

@@ -1,6 +1,5 @@
 """The command `recall`. Each command is a function in `recall.commands`, listed in `_COMMANDS`."""
 
-import errno
 import inspect
 import re
 import sys
@@ -36,12 +35,6 @@ from recall.files.streams import redirect_to_devnull
 from recall.plugins import load_plugin
 
 _BAD_INPUT = 2
-# What a disk or its owner refuses: permissions, a full disk, a file in a folder's place.
-_NOT_OURS = (
-    *NO_SPACE,
-    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENAMETOOLONG),
-    *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP),
-)
 _DEBUG = "--debug"
 
 DESCRIPTION = (
@@ -190,7 +183,7 @@ def _in_one_line(error: Exception) -> str | None:
     """Return what the user can do something about, or None for what only a bug could cause."""
     if isinstance(error, RecallError):
         return str(error)
-    if isinstance(error, OSError) and error.errno in _NOT_OURS and error.filename is not None:
+    if isinstance(error, OSError) and error.filename is not None:  # the disk or its owner refuses
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.errno in NO_SPACE:  # a write names no file
         _drop_output()

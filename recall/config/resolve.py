@@ -48,7 +48,7 @@ def resolve(
     given |= {name: value for name, value in by_hand.items() if value is not None}
     start = Settings() if settings is None else from_plain(Settings, settings, "settings")
     chosen, complete = choose(given["method"], start, given["preset"], from_file, changes or {})
-    spec = make_spec(chosen, given["sequence"], _seeds(given["seeds"]), complete)
+    spec = make_spec(chosen, given["sequence"], given["seeds"], complete)
     return _varied(spec, vary) if vary else spec
 
 
@@ -86,15 +86,6 @@ def _varied(spec: FleetSpec, vary: Mapping[str, Iterable[Any]]) -> FleetSpec:
         raise BadValueError("vary: a setting has no values; give at least one")
     fleet = dataclasses.replace(spec, runs=tuple(runs.values()))
     return dataclasses.replace(fleet.alone(fleet.runs[0]), runs=fleet.runs)
-
-
-def _seeds(seeds: Any) -> list[Any]:
-    try:
-        return list(seeds)
-    except TypeError:
-        raise BadValueError(
-            f"seeds {seeds!r}: give a list or a range of seeds, such as range(5) or [3]"
-        ) from None
 
 
 @dataclass(frozen=True)
@@ -154,14 +145,13 @@ def read_config(
     """Return the arguments of `train` and the settings in a .json or .toml file, or a mapping."""
     content = _plain(config) if isinstance(config, Mapping) else _read_file(config)
     arguments = {
-        name: _argument(name, content.pop(name))
+        name: content.pop(name)
         for name in ARGUMENTS
         if name in content and not isinstance(content[name], dict)
     }
     group = content.get("method", {})  # a group of the method's settings may hold its name too
     if "name" in group:
-        content["method"] = {name: value for name, value in group.items() if name != "name"}
-        arguments["method"] = _argument("method", group["name"])
+        arguments["method"] = group.pop("name")
     return arguments, content
 
 
@@ -188,18 +178,6 @@ def _read_file(path: str | Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise BadValueError(f"settings file {path} must contain named settings")
     return content
-
-
-def _argument(name: str, value: Any) -> Any:
-    """Convert one of ARGUMENTS to the type that `train` takes."""
-    if name == "seeds":
-        return from_plain(tuple[int, ...], value, name)
-    if name == "sequence" and isinstance(value, list):
-        return [
-            from_plain(tuple[str, ...] if isinstance(each, list) else str, each, name)
-            for each in value
-        ]
-    return from_plain(str, value, name)
 
 
 def paths(value: Any, above: str = "") -> Iterator[str]:

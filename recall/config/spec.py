@@ -141,17 +141,17 @@ class FleetSpec:
 
 
 def make_spec(
-    method: str | Method, sequences: Sequences, seeds: Many[int], settings: Settings
+    method: str | Method, sequences: Sequences, seeds: Iterable[int], settings: Settings
 ) -> FleetSpec:
     """Check the arguments and return the fleet of every seed on every sequence."""
     method = checked_method(method)
     method.check_effects()
     parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
-    _check_seeds(seeds)
+    seeds = _checked_seeds(seeds)
     for refusal in (*_of_sequences(parsed, settings), *_of_method(method, settings)):
         raise BadValueError(refusal)
     runs = tuple(
-        RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), int(seed), name, tasks)
+        RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), seed, name, tasks)
         for name, tasks in parsed
         for seed in seeds
     )
@@ -211,11 +211,13 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
     return ",".join(task_label(task) for task in tasks), tasks
 
 
-def _check_seeds(seeds: Many[int]) -> None:
-    if len(seeds) == 0 or len(set(map(str, seeds))) != len(seeds):
-        raise BadValueError(f"seeds {list(seeds)}: give at least one seed, and each only once")
-    for seed in seeds:
-        from_plain(Annotated[int, Range(least=0)], seed, "seed")
+def _checked_seeds(seeds: Iterable[int]) -> list[int]:
+    if not isinstance(seeds, Iterable):
+        raise BadValueError(f"seeds {seeds!r}: give a list or a range of seeds, such as [3]")
+    found = [from_plain(Annotated[int, Range(least=0)], seed, "seed") for seed in seeds]
+    if not found or len(set(found)) != len(found):
+        raise BadValueError(f"seeds {found}: give at least one seed, and each only once")
+    return found
 
 
 def _of_sequences(parsed: list[tuple[str, tuple[Task, ...]]], settings: Settings) -> Iterator[str]:

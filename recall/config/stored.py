@@ -3,6 +3,7 @@
 Functions cannot be stored in a file. They are given again, by the fleet's names for them.
 """
 
+import copy
 import dataclasses
 import functools
 from collections.abc import Collection, Iterable, Mapping
@@ -74,32 +75,27 @@ def _is_known(task: str) -> bool:
 
 def completed(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run.json with the settings that had another default, or none, at its time."""
-    settings, method = description["settings"], _without_constants(description["method"])
-    found = dict(settings)
-    if "chunk_steps" in (schedule := dict(settings["schedule"])):
+    found = copy.deepcopy(dict(description))
+    settings = found["settings"]
+    schedule, learner = settings["schedule"], dict(settings.get("learner", {}))
+    if "chunk_steps" in schedule:
         # Evaluations had as many episodes of both modes; policies were one burst behind, or none.
         if "evaluation_episodes" in schedule:
             schedule.setdefault("deterministic_episodes", schedule["evaluation_episodes"])
         if "overlap" in schedule:
             schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
-        found["schedule"] = _BEFORE | schedule
-    if "sac" in (learner := dict(settings.get("learner", {}))):
+        settings["schedule"] = _BEFORE | schedule
+    if "sac" in learner:
         # Targets summed one reward, and a copied head never took its statistics along.
         learner["sac"] = {"n_step": 1, **learner["sac"]}
         learner["popart"] = dict(learner.get("popart", {}))
         learner["popart"].pop("copy_statistics", None)
-        if isinstance(learner.get("network"), Mapping):
-            learner["network"] = _without_constants(learner["network"])
-        found["learner"] = {"plasticity": dataclasses.asdict(PlasticitySettings()), **learner}
-    return {**description, "method": method, "settings": found}
-
-
-def _without_constants(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in settings.items()
-        if name not in _ALWAYS or value != _ALWAYS[name]
-    }
+        settings["learner"] = {"plasticity": dataclasses.asdict(PlasticitySettings()), **learner}
+    for group in (found["method"], learner.get("network")):
+        for name, value in _ALWAYS.items():
+            if isinstance(group, dict) and group.get(name) == value:
+                del group[name]
+    return found
 
 
 def given_functions(names: Collection[str], functions: Any) -> dict[str, Task]:

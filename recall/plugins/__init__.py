@@ -32,30 +32,14 @@ def load_plugin(source: str | Path) -> ModuleType:
     The folder of a file is added to the end of Python's search path, so that worker processes find
     the module too.
     """
-    if not str(source).endswith(".py"):
-        module = _imported(str(source), str(source))
-        _loaded.setdefault(module.__name__, None)
-        remember(module.__name__)
-        return module
-    path = Path(source).resolve()
-    if not path.is_file():
+    path = Path(source).resolve() if str(source).endswith(".py") else None
+    if path is not None and not path.is_file():
         raise BadValueError(f"plug-in {source}: there is no such file")
-    if str(path.parent) not in sys.path:
+    if path is not None and str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
-    module = _imported(path.stem, str(source))
-    if module.__file__ is None or Path(module.__file__).resolve() != path:
-        raise BadValueError(
-            f"plug-in {source}: Python already knows another module called {path.stem!r} "
-            f"({module.__file__}); rename the file"
-        )
-    _loaded[module.__name__] = path
-    remember(module.__name__)
-    return module
-
-
-def _imported(name: str, source: str) -> ModuleType:
+    name = str(source) if path is None else path.stem
     try:
-        return import_module(name)
+        module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and not f"{name}.".startswith(f"{error.name}."):
             raise BadValueError(f"plug-in {source} needs {error.name}: {error}") from error
@@ -64,6 +48,14 @@ def _imported(name: str, source: str) -> ModuleType:
         ) from error
     except (ImportError, SyntaxError, ValueError) as error:
         raise BadValueError(f"plug-in {source} cannot be imported: {error}") from error
+    if path is not None and (module.__file__ is None or Path(module.__file__).resolve() != path):
+        raise BadValueError(
+            f"plug-in {source}: Python already knows another module called {name!r} "
+            f"({module.__file__}); rename the file"
+        )
+    _loaded[name] = path or _loaded.get(name)
+    remember(name)
+    return module
 
 
 def note(module: str) -> None:

@@ -1,4 +1,4 @@
-"""Train on one's own Gymnasium environments: two pendulums, one with a thousandfold reward.
+"""Train on one's own Gymnasium environments: a pendulum, padded to the sizes of a reaching arm.
 
 python examples/own_tasks.py --steps 3000
 """
@@ -7,19 +7,23 @@ import argparse
 from pathlib import Path
 
 import gymnasium
-from gymnasium.wrappers import TransformReward
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.wrappers import TransformAction, TransformObservation
 
 import recall
 
 
 def pendulum() -> gymnasium.Env:
-    """Return the pendulum as it is."""
-    return gymnasium.make("Pendulum-v1")
+    """Return the pendulum, whose 3 observations and 1 action become 10 and 2."""
+    env = gymnasium.make("Pendulum-v1")
+    env = TransformObservation(env, lambda seen: np.pad(seen, (0, 7)), Box(-np.inf, np.inf, (10,)))
+    return TransformAction(env, lambda action: action[:1], Box(-2.0, 2.0, (2,)))
 
 
-def rich_pendulum() -> gymnasium.Env:
-    """Return the pendulum with large rewards."""
-    return TransformReward(gymnasium.make("Pendulum-v1"), lambda reward: 1000 * reward)
+def reacher() -> gymnasium.Env:
+    """Return the arm as it is, with 10 observations and 2 actions."""
+    return gymnasium.make("Reacher-v5")
 
 
 def main() -> None:
@@ -30,7 +34,7 @@ def main() -> None:
     chosen = parser.parse_args()
     results = recall.train(
         "recall",
-        [pendulum, rich_pendulum],
+        [pendulum, reacher],
         seeds=(0, 1),
         out=chosen.out,
         preset="quick",
@@ -38,7 +42,7 @@ def main() -> None:
         evaluate_every=chosen.steps,
         evaluation_episodes=2,
     )
-    functions = {"pendulum": pendulum, "rich_pendulum": rich_pendulum}
+    functions = {"pendulum": pendulum, "reacher": reacher}
     for record in recall.evaluate(results.folder, episodes=2, functions=functions):
         print(f"{record['task']:15} {record['mode']:14} return {record['return']:12.1f}")
 

@@ -35,11 +35,11 @@ from recall.replay.buffer import Replay
 COMPILER_OPTIONS: dict[str, str] = {}
 if jax.__version_info__ >= (0, 10):
     # Actor, critics and targets of an update are chains of small kernels that need not wait for
-    # each other. By default a GPU runs them one after the other (docs/performance-trials.md).
+    # each other. By default a GPU runs them one after the other (docs/performance.md).
     COMPILER_OPTIONS["xla_gpu_command_buffer_scheduling_mode"] = "CONCURRENT"
 if jax.__version_info__[:2] == (0, 10) and platform.machine() in ("aarch64", "arm64"):
     # XLA's newer CPU kernels for matrix products are slower at these sizes on ARM. On x86 they are
-    # faster (docs/performance-trials.md).
+    # faster (docs/performance.md).
     COMPILER_OPTIONS["xla_cpu_experimental_ynn_fusion_type"] = ""
 # Branches of a run's random key. Its updates use the branches from 0 on.
 _KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))

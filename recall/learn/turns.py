@@ -4,7 +4,7 @@ A turn is a number of updates whose batches use the same heads: a whole burst, o
 there are so many old tasks that they alternate. During a turn the state holds these heads only,
 those of old tasks and the current one as arrays of their own, and updates read and write whole
 arrays. Cutting the heads out of the arrays [task, ...] of all tasks in every update takes a tenth
-of its time on a GPU (docs/performance-trials.md).
+of its time on a GPU (docs/performance.md).
 """
 
 from collections.abc import Callable

@@ -22,7 +22,7 @@ def run(script: str, *arguments: str, folder) -> str:
 
 def test_own_tasks(tmp_path):
     told = run("own_tasks.py", "--steps", "200", "--out", str(tmp_path / "fleet"), folder=tmp_path)
-    assert "rich_pendulum" in told
+    assert "reacher" in told
 
 
 def test_a_sweep_with_optuna(tmp_path):

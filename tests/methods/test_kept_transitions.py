@@ -1,13 +1,11 @@
-"""The method with rows of its own in docs/methods/contract.md does what the page says."""
-
-import re
-from pathlib import Path
+"""The example of a method with rows of its own does what it says."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import recall
 from recall.collect.transition import Columns
 from recall.config.resolve import choose
 from recall.learn.agent import Agent
@@ -16,19 +14,16 @@ from recall.methods import method_class
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
 from recall.settings import Settings
-from tests.plugins.restored import plugins_forgotten
+from tests.plugins.restored import EXAMPLES, plugins_forgotten
 
-PAGE = Path(__file__).parents[2] / "docs" / "methods" / "contract.md"
 SLOTS, KEPT, TASKS = 8, 4, 3
 
 
 @pytest.fixture(scope="module")
 def agent():
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
-    (text,) = [block.partition("recall.train")[0] for block in blocks if "Keepsakes" in block]
     with plugins_forgotten():
-        exec(text, {"__name__": "__main__"})
-        method = method_class("keepsakes")(kept=KEPT, batch_size=16)
+        recall.load_plugin(EXAMPLES / "kept_transitions.py")
+        method = method_class("kept_transitions")(kept=KEPT, batch_size=16)
     _, settings = choose("fine_tuning", Settings(), "quick", {"hidden": (8, 8)})
     return Agent(method, settings.learner, Columns(3, 2), TASKS)
 

@@ -145,7 +145,6 @@ def make_spec(
 ) -> FleetSpec:
     """Check the arguments and return the fleet of every seed on every sequence."""
     method = checked_method(method)
-    method.check_effects()
     parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
     seeds = _checked_seeds(seeds)
     for refusal in (*_of_sequences(parsed, settings), *_of_method(method, settings)):

@@ -13,12 +13,10 @@ import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.learn import fleet, turns
+from recall.learn import fleet
 from recall.learn.agent import Agent, LearnerState
 from recall.learn.method import Method
-from recall.learn.sac import describe, update, update_noise
-from recall.learn.terms import merged
-from recall.nets.arrays import Array, Metrics
+from recall.nets.arrays import Metrics
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
@@ -37,17 +35,26 @@ def check_contract(agent: Agent) -> None:
     Exceptions of the method's own functions pass through, with their tracebacks.
     """
     _check_names(type(agent.method))
-    state = jax.eval_shape(partial(fleet.init, agent), jnp.zeros(1, jnp.int32))
-    replay, view = _replay(agent), _view(agent)
+    state = fleet.init.eval_shape(agent, jnp.zeros(1, jnp.int32))
+    replay, view = jax.eval_shape(partial(_replay_and_view, agent))
     for task in dict.fromkeys((0, agent.tasks - 1)):
-        traced = partial(_updated, fleet.groups_of(agent, task))
-        updated, metrics = jax.eval_shape(traced, agent, state, replay, view)
+        updated, metrics = fleet.burst.eval_shape(
+            agent, state, replay, view, view.task, groups=fleet.groups_of(agent, task), updates=1
+        )
         _check_state(agent, "on_update", state, updated)
         _check_metrics(agent, metrics)
-    ended = jax.eval_shape(partial(fleet.end_task, agent), state, replay, view)
+    ended = fleet.end_task.eval_shape(agent, state, replay, view)
     _check_state(agent, "on_task_end", state, ended)
-    started = jax.eval_shape(partial(fleet.start_task, agent), state, view.task)
+    started = fleet.start_task.eval_shape(agent, state, view.task)
     _check_state(agent, "on_task_start", state, started)
+
+
+def _replay_and_view(agent: Agent) -> tuple[Replay, ReplayView]:
+    """Return made-up buffers of one run, of which only the shapes are read."""
+    kept = agent.tasks - 1 if agent.method.stores_old_data() else 0
+    number, counts = jnp.zeros((), jnp.int32), jnp.zeros(agent.tasks, jnp.int32)
+    replay = buffer.init(agent.columns, _ROWS, kept, _ROWS, 1)
+    return replay, ReplayView(number, number, counts, counts, number)
 
 
 def _check_names(method: type[Method]) -> None:
@@ -62,39 +69,6 @@ def _check_names(method: type[Method]) -> None:
             raise BadValueError(
                 f"method {method.name}: nothing calls its function {name}; did you mean {close[0]}?"
             )
-
-
-def _replay(agent: Agent) -> Replay:
-    """Return the shapes of one run's buffers."""
-    kept = agent.tasks - 1 if agent.method.stores_old_data() else 0
-    return jax.eval_shape(lambda: buffer.init(agent.columns, _ROWS, kept, _ROWS, 1))
-
-
-def _view(agent: Agent) -> ReplayView:
-    def view() -> ReplayView:
-        number = jnp.zeros((), jnp.int32)
-        counts = jnp.zeros(agent.tasks, jnp.int32)
-        return ReplayView(number, number, counts, counts, number)
-
-    return jax.eval_shape(view)
-
-
-def _updated(
-    groups: int, agent: Agent, state: Any, replay: Replay, view: ReplayView
-) -> tuple[Any, Metrics]:
-    """Carry out the first update of every run."""
-
-    def one_run(agent: Agent, state: Any, replay: Replay) -> tuple[Any, Metrics]:
-        number = jnp.zeros((), jnp.int32)
-        noise = update_noise(agent, groups, state.key, number)
-        heads = agent.method.heads(view, agent.tasks, groups, number)
-        part = turns.take(state, heads, groups)
-        part, metrics = update(agent, part, replay, view, heads, number, noise)
-        state = turns.put(state, part, heads)
-        return state, merged(metrics, describe(agent, state))
-
-    updated: tuple[Any, Metrics] = fleet.over_runs(one_run, agent, state, replay)
-    return updated
 
 
 def _check_state(agent: Agent, function: str, before: Any, after: Any) -> None:
@@ -129,18 +103,10 @@ def _check_metrics(agent: Agent, metrics: Metrics) -> None:
         told = f"method {agent.method.name}: the metric {name!r}"
         if name in RECORD_FIELDS:
             raise BadValueError(f"{told} has the name of a record's own field; choose another")
-        if not isinstance(values, jax.ShapeDtypeStruct) or not _is_recorded(agent, values):
+        shape = getattr(values, "shape", None)
+        if shape is None or shape[1:] not in ((), (agent.tasks,)):
             raise BadValueError(
                 f"{told} is neither a number nor an array with one number per task "
-                f"[{agent.tasks}], but {_in_words(values)}"
+                f"[{agent.tasks}], but "
+                + (f"a {type(values).__name__}" if shape is None else f"of shape {list(shape[1:])}")
             )
-
-
-def _is_recorded(agent: Agent, values: Array) -> bool:
-    return values.shape[1:] in ((), (agent.tasks,))
-
-
-def _in_words(values: Any) -> str:
-    if not isinstance(values, jax.ShapeDtypeStruct):
-        return f"a {type(values).__name__}"
-    return f"an array of shape {list(values.shape[1:])}"

@@ -10,7 +10,7 @@ import platform
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -43,7 +43,7 @@ if jax.__version_info__[:2] == (0, 10) and platform.machine() in ("aarch64", "ar
     COMPILER_OPTIONS["xla_cpu_experimental_ynn_fusion_type"] = ""
 # Branches of a run's random key. Its updates use the branches from 0 on.
 _KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))
-_PRECISION = {"default": None, "float32": "float32", "bfloat16": None}
+T = TypeVar("T")
 
 
 def groups_of(agent: Agent, task: int) -> int:
@@ -120,7 +120,8 @@ def burst(
 
 def _precision(agent: Agent) -> AbstractContextManager[Any]:
     """Return the context in which matrix products are as precise as the settings ask for."""
-    return jax.default_matmul_precision(_PRECISION[agent.settings.sac.precision])
+    exact = agent.settings.sac.precision == "float32"
+    return jax.default_matmul_precision("float32" if exact else None)
 
 
 def _unrolled() -> int:
@@ -132,7 +133,7 @@ def _unrolled() -> int:
     return 2 if jax.default_backend() == "gpu" else 1
 
 
-def over_runs(one_run: Callable[..., Any], agent: Agent, *stacked: Any) -> Any:
+def over_runs(one_run: Callable[..., T], agent: Agent, *stacked: Any) -> T:
     """Map over the run axis of `stacked`, and of those scalars of the agent that have one.
 
     A single run is not vmapped, because a batch of one is slower.
@@ -142,11 +143,14 @@ def over_runs(one_run: Callable[..., Any], agent: Agent, *stacked: Any) -> Any:
     def one(values: list[Any], *stacked: Any) -> Any:
         return one_run(jax.tree.unflatten(constants, values), *stacked)
 
+    result: T
     if jax.tree.leaves(stacked)[0].shape[0] == 1:
         first = jax.tree.map(lambda leaf: leaf[0] if jnp.ndim(leaf) else leaf, (values, *stacked))
-        return jax.tree.map(lambda leaf: leaf[None], one(*first))
-    axes = [0 if jnp.ndim(value) else None for value in values]
-    return jax.vmap(one, in_axes=(axes, *(0 for _ in stacked)))(values, *stacked)
+        result = jax.tree.map(lambda leaf: leaf[None], one(*first))
+    else:
+        axes = [0 if jnp.ndim(value) else None for value in values]
+        result = jax.vmap(one, in_axes=(axes, *(0 for _ in stacked)))(values, *stacked)
+    return result
 
 
 @partial(jax.jit, donate_argnames=("replay",))
@@ -168,8 +172,7 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
         return buffer.archive(replay, view, networks, agent.columns, agent.n_step, key)
 
     with _precision(agent):
-        archived: Replay = over_runs(one_run, agent, state, replay)
-        return archived
+        return over_runs(one_run, agent, state, replay)
 
 
 @partial(jax.jit, donate_argnames=("state",))
@@ -264,8 +267,7 @@ def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView
         return reset_optimisers(state) if resets else state
 
     with _precision(agent):
-        ended: LearnerState = over_runs(one_run, agent, state, replay)
-        return ended
+        return over_runs(one_run, agent, state, replay)
 
 
 @jax.jit
@@ -281,8 +283,7 @@ def plasticity(
         return plasticity_of.measure(agent, state, batch, view.task)
 
     with jax.default_matmul_precision("float32"):
-        measured: Plasticity = over_runs(one_run, agent, state, replay)
-        return measured
+        return over_runs(one_run, agent, state, replay)
 
 
 @partial(jax.jit, static_argnames=("collecting",))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Sampling = Literal["new", "balanced", "uniform"]
 Sharing = Literal["shallow", "deep", "separate"]
+Draw = Callable[[int, Array], Batch]  # samples rows of a task, with a key
+Needs = Mapping[str, tuple[tuple[Any, ...], str]]
 
 
 class Gradients(NamedTuple):
@@ -36,6 +38,9 @@ class Gradients(NamedTuple):
     actor: Params
     critic: Params
     log_alpha: Params
+
+
+GradientsFor = Callable[[Array], Gradients]  # computes them for other weights of the rows
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,9 @@ class Method(Checked):
 
     refused_remedies: ClassVar[Mapping[str, str]] = {}
     """Remedies for plasticity (recall.learn.remedies) that do not fit the method, and why."""
+
+    needs: ClassVar[Needs] = {}
+    """Settings with the only values that the method can use of them, and why."""
 
     sampling: Sampling = "new"
     """Rows of a batch: of the current task ("new"), new and old rows ("balanced"), or uniformly
@@ -99,6 +107,12 @@ class Method(Checked):
     def __post_init__(self) -> None:
         """Refuse values that cannot be used together."""
         super().__post_init__()
+        for name, (usable, reason) in self.needs.items():
+            if getattr(self, name) not in usable:
+                raise BadValueError(
+                    f"{name} is {getattr(self, name)!r}, but {self.name} needs "
+                    f"{' or '.join(map(repr, usable))}: {reason}"
+                )
         if self.sampling != "new" and not self.stores_old_data():
             raise BadValueError(
                 f"memory_per_task is 0, but sampling {self.sampling!r} needs data of old tasks; "
@@ -124,17 +138,9 @@ class Method(Checked):
                 f"memory_per_task is {self.memory_per_task}, but {self.name} continues to collect "
                 "from old tasks; use memory_per_task=None, and replay_capacity to limit their data"
             )
-
-    def check_effects(self) -> None:
-        """Raise BadValueError for settings that would have no effect.
-
-        Only new fleets are checked, so that older ones with such settings can still be resumed.
-        """
         own_rows = self.sampling == "new" and type(self).sample is not Method.sample
-        if self.sampling == "balanced" or own_rows:
-            return
         for name, neutral in (("rehearse", True), ("old_weight", "equal")):
-            if getattr(self, name) != neutral:
+            if getattr(self, name) != neutral and self.sampling != "balanced" and not own_rows:
                 raise BadValueError(
                     f"{name} is {getattr(self, name)!r}, but with sampling {self.sampling!r} no "
                     f"part of a batch is set aside for old tasks; use {name}={neutral!r}, or "
@@ -295,11 +301,7 @@ class Method(Checked):
         return 0.0, {}
 
     def edit_gradients(
-        self,
-        method_state: Any,
-        gradients: Gradients,
-        batch: Batch,
-        gradients_for: Callable[[Array], Gradients],
+        self, method_state: Any, gradients: Gradients, batch: Batch, gradients_for: GradientsFor
     ) -> tuple[Gradients, Metrics]:
         """Return changed gradients; `gradients_for(weights)` computes them for other weights."""
         return gradients, {}
@@ -324,12 +326,7 @@ class Method(Checked):
         return state
 
     def on_task_end(
-        self,
-        agent: "Agent",
-        state: "LearnerState",
-        task: Array,
-        draw: Callable[[int, Array], Batch],
-        key: Array,
+        self, agent: "Agent", state: "LearnerState", task: Array, draw: Draw, key: Array
     ) -> "LearnerState":
         """Return the state after the last update of `task`; `draw(size, key)` samples its rows."""
         return state

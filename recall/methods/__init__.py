@@ -93,27 +93,4 @@ def method_class(name: str) -> type[Method]:
     return METHODS[spelt]
 
 
-__all__ = [
-    "L2",
-    "METHODS",
-    "OURS",
-    "AGem",
-    "CkaRl",
-    "Clear",
-    "ClonEx",
-    "Ewc",
-    "Fame",
-    "FineTuning",
-    "Mas",
-    "Method",
-    "MultiTask",
-    "PackNet",
-    "PerfectMemory",
-    "Recall",
-    "Reset",
-    "ResetAndDistill",
-    "Ssde",
-    "Vcl",
-    "method_class",
-    "register_method",
-]
+__all__ = ["METHODS", "OURS", "Method", "method_class", "register_method"]

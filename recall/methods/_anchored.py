@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Method
+from recall.learn.method import Draw, Method
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import BatchLayout, take_heads
@@ -111,12 +111,7 @@ class Anchored(Method):
         return self.critic_weight * loss, {"loss_anchor_q": loss}
 
     def on_task_end(
-        self,
-        agent: Agent,
-        state: LearnerState,
-        task: Array,
-        draw: Callable[[int, Array], Batch],
-        key: Array,
+        self, agent: Agent, state: LearnerState, task: Array, draw: Draw, key: Array
     ) -> LearnerState:
         """Add the task's importance and move the anchor to the parameters that are evaluated."""
         actor, critic = state.evaluated_actor, state.trainable.critic

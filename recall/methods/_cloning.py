@@ -9,13 +9,13 @@ Replay stores these outputs of policy and critics with the rows.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
 from recall.learn.agent import Agent
-from recall.learn.method import Method, Sampling
+from recall.learn.method import Method, Needs, Sampling
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
@@ -34,6 +34,10 @@ def mean_of_old(batch: Batch, values: Array) -> Array:
 class Cloning(Method):
     """Method with batches of a new and an old half, and a cloning loss on the old half."""
 
+    needs: ClassVar[Needs] = {
+        "sampling": (("balanced",), "it clones policies on the old rows of every batch")
+    }
+
     sampling: Sampling = "balanced"
     weight: Annotated[NotNegative, SCALAR] = 1.0
     """Weight (lambda_pi) of the policy's cloning loss."""
@@ -43,11 +47,6 @@ class Cloning(Method):
     def __post_init__(self) -> None:
         """Raise BadValueError for values that no run can use."""
         super().__post_init__()
-        if self.sampling != "balanced":
-            raise BadValueError(
-                f"sampling is {self.sampling!r}, but {self.name} needs 'balanced': it clones the "
-                "policies of the old rows in every batch"
-            )
         if self.critic_weight and self.normalise_targets:
             raise BadValueError(
                 f"critic_weight is {self.critic_weight} and normalise_targets is True, but stored "

@@ -9,15 +9,13 @@ critics together. The update uses
 which is the gradient nearest to g that does not raise the memory's loss to first order.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
-from recall.learn.method import Gradients, Method, Sampling
+from recall.learn.method import Gradients, GradientsFor, Method, Needs, Sampling
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import summed_trunk
 from recall.replay.batch import Batch
@@ -48,26 +46,17 @@ class AGem(Method):
     reference: ClassVar[str] = "Chaudhry et al., Efficient Lifelong Learning with A-GEM, 2019"
     colour: ClassVar[str] = "#717949"
 
+    needs: ClassVar[Needs] = {
+        "sampling": (("balanced",), "it projects gradients against the old rows of every batch")
+    }
+
     sampling: Sampling = "balanced"
     rehearse: bool = False
     """Whether SAC also trains on rows of old tasks. By default they only constrain the gradient."""
     memory_per_task: int | None = 10_000
 
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        if self.sampling != "balanced":
-            raise BadValueError(
-                f"sampling is {self.sampling!r}, but agem needs 'balanced': it projects gradients "
-                "against that of the old rows in every batch"
-            )
-
     def edit_gradients(
-        self,
-        method_state: Any,
-        gradients: Gradients,
-        batch: Batch,
-        gradients_for: Callable[[Array], Gradients],
+        self, method_state: Any, gradients: Gradients, batch: Batch, gradients_for: GradientsFor
     ) -> tuple[Gradients, Metrics]:
         """Project the gradients of actor and critics as one vector.
 

@@ -10,20 +10,18 @@ If the pool is full, the two most similar vectors (by cosine) become their mean 
 tasks act with is kept as it was, so nothing is forgotten. Critics begin anew with every task.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Method
+from recall.learn.method import Draw, Method, Needs
 from recall.methods._fresh import fresh_trunks, with_critic
 from recall.nets.arrays import Array, Params
 from recall.nets.heads import joined
-from recall.replay.batch import Batch
 from recall.settings.checked import Count
 
 MIXTURE = "mixture"
@@ -80,17 +78,12 @@ class CkaRl(Method):
         "its shared layers are the task's own vector, which begins at 0, and not a whole network",
     )
 
+    needs: ClassVar[Needs] = {
+        "actor_heads": (("shallow", "deep"), "it composes the layers that tasks share")
+    }
+
     pool_size: Count = 5
     """Largest number of earlier tasks' vectors; the most similar ones are merged beyond it."""
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        if self.actor_heads == "separate":
-            raise BadValueError(
-                "actor_heads is 'separate', but cka_rl needs 'shallow' or 'deep': it composes the "
-                "layers that tasks share"
-            )
 
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add beta of every task. The shared layers are the first task's vector."""
@@ -122,12 +115,7 @@ class CkaRl(Method):
         return with_critic(state, fresh_trunks(agent, state, task)[1])
 
     def on_task_end(
-        self,
-        agent: Agent,
-        state: LearnerState,
-        task: Array,
-        draw: Callable[[int, Array], Batch],
-        key: Array,
+        self, agent: Agent, state: LearnerState, task: Array, draw: Draw, key: Array
     ) -> LearnerState:
         """Keep what the task acts with, and its vector as the base or in the pool; begin at 0."""
         own, actor = state.method_state, state.evaluated_actor

@@ -7,12 +7,13 @@ policy; otherwise it begins anew.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 
 from recall.learn.agent import Agent, LearnerState
+from recall.learn.method import Needs
 from recall.methods.reset_and_distill import STUDENT, ResetAndDistill
 from recall.nets.arrays import Array, Params
 
@@ -26,7 +27,9 @@ class Fame(ResetAndDistill):
     summary: ClassVar[str] = "Reset & Distill with a start from old policies if a test favours it."
     reference: ClassVar[str] = "Sun et al., Fast and Meta Knowledge Learners, 2026"
     colour: ClassVar[str] = "#600c00"
-    fixed: ClassVar[dict[str, Any]] = ResetAndDistill.fixed | {"best_return": True}
+    needs: ClassVar[Needs] = ResetAndDistill.needs | {
+        "best_return": ((True,), "a test decides how it starts")
+    }
 
     best_return: bool = True
     copies: Literal["better_policy", "tested_policy", "best_head"] = "tested_policy"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from recall.collect.task_schedule import Collects
-from recall.errors import BadValueError
-from recall.learn.method import Method, Sampling
+from recall.learn.method import Method, Needs, Sampling
 
 
 @dataclass(frozen=True)
@@ -23,27 +22,14 @@ class MultiTask(Method):
     reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021 (MTL)"
     colour: ClassVar[str] = "#13738c"
 
+    needs: ClassVar[Needs] = {
+        "sampling": (("uniform",), "it trains all tasks at once, so none is new or old"),
+        "best_return": ((False,), "no task starts from an old head"),
+        "retraining_updates": ((0,), "no task ends before the last"),
+    }
+
     sampling: Sampling = "uniform"
     memory_per_task: int | None = None
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        if self.sampling != "uniform":
-            raise BadValueError(
-                f"sampling is {self.sampling!r}, but multi_task needs 'uniform': it trains all "
-                "tasks at once, so none is new or old"
-            )
-
-    def check_effects(self) -> None:
-        """Raise BadValueError for settings that would have no effect."""
-        super().check_effects()
-        if self.best_return or self.retraining_updates:
-            raise BadValueError(
-                f"best_return is {self.best_return} and retraining_updates is "
-                f"{self.retraining_updates}, but multi_task trains all tasks at once, so that no "
-                "task starts from an old head or ends before the last; leave them at False and 0"
-            )
 
     @property
     def collects(self) -> Collects:

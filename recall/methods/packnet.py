@@ -13,18 +13,16 @@ Only the actor's trunk is packed. Its biases and LayerNorm freeze after the firs
 temperature continue to train during the retraining, as in the reference.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Gradients, Method
-from recall.nets.arrays import Array, Metrics, Params
-from recall.replay.batch import Batch
+from recall.learn.method import Draw
+from recall.methods._owned import Owned
+from recall.nets.arrays import Array, Params
 
 FROZEN = -1
 
@@ -32,7 +30,7 @@ FROZEN = -1
 class Owners(NamedTuple):
     """Owner of each parameter of the actor's trunk [size]: a task, or FROZEN (all tasks use it)."""
 
-    trunk: Array
+    owners: Array
 
 
 def layout(agent: Agent) -> list[tuple[bool, int, int]]:
@@ -62,7 +60,7 @@ def release(weights: Array, owners: Array, task: Array, tasks_left: Array) -> Ar
 
 
 @dataclass(frozen=True)
-class PackNet(Method):
+class PackNet(Owned):
     """Pruning, retraining and freezing of a share of the actor's trunk per task."""
 
     name: ClassVar[str] = "packnet"
@@ -71,32 +69,8 @@ class PackNet(Method):
     reference: ClassVar[str] = "Mallya and Lazebnik, PackNet, 2018"
     colour: ClassVar[str] = "#09503f"
 
-    refused_remedies: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("shrink_and_perturb", "redo", "continual_backprop"),
-        "it would change weights that belong to earlier tasks",
-    )
-
     clip_norm: float | None = 2e-5
     retraining_updates: int = 100_000
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        if not self.reset_optimiser:
-            raise BadValueError(
-                "reset_optimiser is False, but packnet needs True: Adam's old moments would move "
-                "frozen weights"
-            )
-        if self.sampling != "new":
-            raise BadValueError(
-                f"sampling is {self.sampling!r}, but packnet needs 'new': it trains the weights of "
-                "one task at a time"
-            )
-        if self.actor_heads == "separate":
-            raise BadValueError(
-                "actor_heads is 'separate', but packnet needs 'shallow' or 'deep': it divides the "
-                "layers that tasks share"
-            )
 
     def init(self, agent: Agent, state: LearnerState) -> Owners:
         """Return owners that assign every parameter to the first task."""
@@ -104,42 +78,17 @@ class PackNet(Method):
 
     def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:
         """Return an actor with the weights of tasks 0 to `task`, and zeros elsewhere."""
-        trunk = jnp.where(method_state.trunk <= task, actor["trunk"], 0.0)
+        trunk = jnp.where(method_state.owners <= task, actor["trunk"], 0.0)
         return {"trunk": trunk, "heads": actor["heads"]}
 
-    def edit_gradients(
-        self,
-        method_state: Any,
-        gradients: Gradients,
-        batch: Batch,
-        gradients_for: Callable[[Array], Gradients],
-    ) -> tuple[Gradients, Metrics]:
-        """Zero the gradients of all trunk weights that the current task does not own."""
-        mine = method_state.trunk == batch.heads[-1]
-        trunk = jnp.where(mine, gradients.actor["trunk"], 0.0)
-        share = jnp.mean(mine.astype(trunk.dtype))
-        return gradients._replace(actor=gradients.actor | {"trunk": trunk}), {"own_share": share}
-
-    def on_task_start(self, agent: Agent, state: LearnerState, task: Array) -> LearnerState:
-        """Freeze the weights of old tasks as they are evaluated, so that an average rests too."""
-        actor = state.trainable.actor
-        old = state.method_state.trunk < task
-        trunk = jnp.where(old, state.evaluated_actor["trunk"], actor["trunk"])
-        return state._replace(trainable=state.trainable._replace(actor=actor | {"trunk": trunk}))
-
     def on_task_end(
-        self,
-        agent: Agent,
-        state: LearnerState,
-        task: Array,
-        draw: Callable[[int, Array], Batch],
-        key: Array,
+        self, agent: Agent, state: LearnerState, task: Array, draw: Draw, key: Array
     ) -> LearnerState:
         """Prune every kernel and freeze everything else. The last task prunes nothing.
 
         Retraining continues from the actor that is evaluated, without the pruned weights.
         """
-        actor, owners = state.evaluated_actor, state.method_state.trunk
+        actor, owners = state.evaluated_actor, state.method_state.owners
         tasks_left = agent.actor.tasks - task - 1
         weights_after, owners_after = [], []
         for kernel, start, end in layout(agent):

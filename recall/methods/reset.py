@@ -9,8 +9,7 @@ independently, and trains it only during its own stage.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recall.errors import BadValueError
-from recall.learn.method import Method, Sharing
+from recall.learn.method import Method, Needs, Sharing
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,9 @@ class Reset(Method):
     reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021 (single tasks)"
     colour: ClassVar[str] = "#1426d6"
 
+    needs: ClassVar[Needs] = dict.fromkeys(
+        ("actor_heads", "critic_heads"), (("separate",), "it gives every task new networks")
+    )
+
     actor_heads: Sharing = "separate"
     critic_heads: Sharing = "separate"
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        if (self.actor_heads, self.critic_heads) != ("separate", "separate"):
-            raise BadValueError(
-                f"actor_heads is {self.actor_heads!r} and critic_heads is {self.critic_heads!r}, "
-                "but reset needs 'separate' for both: it gives every task new networks"
-            )

@@ -10,16 +10,14 @@ and alone with it for `retraining_updates` more after the task. While a task is 
 acts and is evaluated on it; the student is evaluated on all tasks before, and at the end on all.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Method, Sampling
+from recall.learn.method import Draw, Method, Needs, Sampling
 from recall.methods._cloning import mean_of_old
 from recall.methods._fresh import fresh_trunks, with_critic
 from recall.nets import gaussian
@@ -46,32 +44,18 @@ class ResetAndDistill(Method):
     reference: ClassVar[str] = "Ahn et al., Prevalence of Negative Transfer in Continual RL, 2025"
     colour: ClassVar[str] = "#5460fc"
 
-    fixed: ClassVar[dict[str, Any]] = {
-        "sampling": "balanced",
-        "rehearse": False,
-        "best_return": False,
+    needs: ClassVar[Needs] = {
+        "sampling": (("balanced",), "old rows teach the student"),
+        "rehearse": ((False,), "old rows teach the student alone"),
+        "best_return": ((False,), "its learner begins anew"),
+        "actor_heads": (("shallow", "deep"), "the method reset has a network for every task"),
+        "critic_heads": (("shallow", "deep"), "the method reset has a network for every task"),
     }
 
     sampling: Sampling = "balanced"
     rehearse: bool = False
     memory_per_task: int | None = 10_000
     retraining_updates: int = 10_000
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        for name, needed in self.fixed.items():
-            if getattr(self, name) != needed:
-                raise BadValueError(
-                    f"{name} is {getattr(self, name)!r}, but {self.name} needs {needed!r}: its "
-                    "learner begins anew, and old rows teach the student alone"
-                )
-        if "separate" in (self.actor_heads, self.critic_heads):
-            raise BadValueError(
-                f"actor_heads is {self.actor_heads!r} and critic_heads is {self.critic_heads!r}, "
-                f"but {self.name} needs 'shallow' or 'deep': with 'separate' it has nothing to "
-                "reset; that is the method reset"
-            )
 
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add the student, which begins like the learner."""
@@ -114,12 +98,7 @@ class ResetAndDistill(Method):
         )
 
     def on_task_end(
-        self,
-        agent: Agent,
-        state: LearnerState,
-        task: Array,
-        draw: Callable[[int, Array], Batch],
-        key: Array,
+        self, agent: Agent, state: LearnerState, task: Array, draw: Draw, key: Array
     ) -> LearnerState:
         """Let the student act on the task from now on."""
         return state._replace(method_state=Learned(jnp.asarray(task + 1, jnp.int32)))

@@ -11,7 +11,6 @@ outside the mask are 0, and LayerNorm sees the task's units alone, so later task
 earlier one and nothing is forgotten. Critics begin anew with every task.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -21,10 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Gradients, Method
+from recall.learn.method import Gradients, GradientsFor, Needs
 from recall.methods._fresh import fresh_trunks, with_critic
+from recall.methods._owned import Owned
 from recall.nets.arrays import Array, Metrics, Params
 from recall.replay.batch import Batch
 from recall.settings.checked import Share
@@ -90,7 +89,7 @@ def sub_network(allocation: Allocation, trunk: Array, beta: Array, task: Array) 
 
 
 @dataclass(frozen=True)
-class Ssde(Method):
+class Ssde(Owned):
     """A sub-network per task, of frozen weights and weights of its own."""
 
     name: ClassVar[str] = "ssde"
@@ -99,32 +98,12 @@ class Ssde(Method):
     reference: ClassVar[str] = "Zheng et al., Fine-Grained Sparse Network Allocation, 2025"
     colour: ClassVar[str] = "#284058"
 
-    refused_remedies: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("shrink_and_perturb", "redo", "continual_backprop"),
-        "it would change weights that earlier tasks use",
-    )
+    needs: ClassVar[Needs] = Owned.needs | {
+        "best_return": ((False,), "the head of an old task reads units of that task")
+    }
 
     active_units: Share = 0.5
     """Share of each shared layer's units that a task uses."""
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        needs = (
-            ("reset_optimiser", True, "Adam's old moments would move frozen weights"),
-            ("sampling", "new", "it trains the weights of one task at a time"),
-            ("best_return", False, "the head of an old task reads units of that task"),
-        )
-        for name, value, reason in needs:
-            if getattr(self, name) != value:
-                raise BadValueError(
-                    f"{name} is {getattr(self, name)!r}, but ssde needs {value!r}: {reason}"
-                )
-        if self.actor_heads == "separate":
-            raise BadValueError(
-                "actor_heads is 'separate', but ssde needs 'shallow' or 'deep': it divides the "
-                "layers that tasks share"
-            )
 
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add beta of every task, 1 at first."""
@@ -170,22 +149,14 @@ class Ssde(Method):
         return {"trunk": trunk, "heads": actor["heads"]}
 
     def edit_gradients(
-        self,
-        method_state: Any,
-        gradients: Gradients,
-        batch: Batch,
-        gradients_for: Callable[[Array], Gradients],
+        self, method_state: Any, gradients: Gradients, batch: Batch, gradients_for: GradientsFor
     ) -> tuple[Gradients, Metrics]:
-        """Zero the gradients of all shared weights that the current task does not own."""
-        owners, task = method_state.owners, method_state.task
-        trunk = jnp.where(owners == task, gradients.actor["trunk"], 0.0)
-        shares = {"own_share": jnp.mean(owners == task), "free_share": jnp.mean(owners > task)}
-        return gradients._replace(actor=gradients.actor | {"trunk": trunk}), shares
+        """Zero the gradients of weights that the task does not own; report what is left."""
+        edited, shares = super().edit_gradients(method_state, gradients, batch, gradients_for)
+        return edited, shares | {"free_share": jnp.mean(method_state.owners > method_state.task)}
 
     def on_task_start(self, agent: Agent, state: LearnerState, task: Array) -> LearnerState:
         """Freeze the weights of old tasks as they are evaluated, and begin with new critics."""
-        own, actor = state.method_state, state.trainable.actor
-        trunk = jnp.where(own.owners < task, state.evaluated_actor["trunk"], actor["trunk"])
-        critic = fresh_trunks(agent, state, task)[1]
-        state = with_critic(state, critic, actor=actor | {"trunk": trunk})
-        return state._replace(method_state=own._replace(task=jnp.asarray(task, jnp.int32)))
+        state = super().on_task_start(agent, state, task)
+        own = state.method_state._replace(task=jnp.asarray(task, jnp.int32))
+        return with_critic(state._replace(method_state=own), fresh_trunks(agent, state, task)[1])

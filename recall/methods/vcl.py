@@ -9,7 +9,6 @@ where N(m', s'^2) is the posterior after the previous task. Acting uses the mean
 old tasks determine precisely (small s') can hardly move; the others can.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -17,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Method
+from recall.learn.method import Draw, Method
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
@@ -92,12 +91,7 @@ class Vcl(Method):
         }
 
     def on_task_end(
-        self,
-        agent: Agent,
-        state: LearnerState,
-        task: Array,
-        draw: Callable[[int, Array], Batch],
-        key: Array,
+        self, agent: Agent, state: LearnerState, task: Array, draw: Draw, key: Array
     ) -> LearnerState:
         """Make the posterior that is evaluated the prior of the next task."""
         actor = state.evaluated_actor

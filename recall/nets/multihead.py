@@ -14,10 +14,8 @@ much as a product.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -36,66 +34,6 @@ from recall.nets.heads import (
 from recall.nets.layers import half_layer, half_norm_layer, norm_tanh
 
 LAST_LAYER = "out"
-HIDDEN = "hidden_outputs"
-
-
-def _activate(x: Array, slope: float) -> Array:
-    return nn.leaky_relu(x, slope) if slope else nn.relu(x)
-
-
-def _dense(x: Array, kernel: Array, bias: Array) -> Array:
-    return x @ kernel + bias
-
-
-class _Linear(nn.Module):
-    """Parameters of nn.Dense without its product, which differs between layers."""
-
-    width: int
-
-    @nn.compact
-    def __call__(self, inputs: int) -> tuple[Array, Array]:
-        kernel = self.param("kernel", nn.initializers.zeros, (inputs, self.width))
-        return kernel, self.param("bias", nn.initializers.zeros, (self.width,))
-
-
-class _Norm(nn.Module):
-    """Parameters of nn.LayerNorm."""
-
-    width: int
-
-    @nn.compact
-    def __call__(self) -> tuple[Array, Array]:
-        scale = self.param("scale", nn.initializers.ones, (self.width,))
-        return scale, self.param("bias", nn.initializers.zeros, (self.width,))
-
-
-class _Layers(nn.Module):
-    widths: tuple[int, ...]
-    activation: str
-    normalise_first: bool
-    half_inputs: bool
-    outputs: int | None = None
-
-    @nn.compact
-    def __call__(self, x: Array) -> Array:
-        slope = SLOPES[self.activation]
-        for layer, width in enumerate(self.widths):
-            linear = _Linear(width, name=f"hidden_{layer:02}")(x.shape[-1])
-            if layer == 0 and self.normalise_first:
-                norm = _Norm(width, name="norm")()
-                if self.half_inputs:
-                    x = half_norm_layer(x, *linear, *norm)
-                else:
-                    x = norm_tanh(_dense(x, *linear), *norm)
-            elif self.half_inputs:
-                x = half_layer(x, *linear, slope)
-            else:
-                x = _activate(_dense(x, *linear), slope)
-            self.sow(HIDDEN, HIDDEN, x)  # stored only if the caller makes the collection mutable
-        if self.outputs is None:
-            return x
-        last = _Linear(self.outputs, name=LAST_LAYER)(x.shape[-1])
-        return half_layer(x, *last, None) if self.half_inputs else _dense(x, *last)
 
 
 @dataclass(frozen=True)
@@ -114,46 +52,37 @@ class MultiHead:
     half_inputs: bool = False
     """Whether matrix products round their inputs to bfloat16."""
 
-    def _trunk(self) -> _Layers:
-        shared = self.hidden[: self.shared_layers]
-        return _Layers(shared, self.activation, True, self.half_inputs)
-
-    def _head(self) -> _Layers:
-        own = self.hidden[self.shared_layers :]
-        first = self.shared_layers == 0
-        return _Layers(own, self.activation, first, self.half_inputs, self.outputs)
-
     @property
     def features(self) -> int:
         """Number of features that the trunk passes to a head."""
         return self.hidden[self.shared_layers - 1] if self.shared_layers else self.inputs
 
     def _trunk_shapes(self) -> Any:
-        return _shapes(self._trunk(), self.inputs) if self.shared_layers else {}
+        return _shapes(self.inputs, self.hidden[: self.shared_layers], True)
 
     def _head_shapes(self) -> Any:
-        return _shapes(self._head(), self.features)
+        own = self.hidden[self.shared_layers :]
+        return _shapes(self.features, own, self.shared_layers == 0, self.outputs)
 
     def init(self, key: Array) -> Params:
         """Return initial parameters.
 
         All layers and heads come from one random draw, because many draws compile slowly.
         """
-        trunk, head = _init_scale(self._trunk_shapes()), _init_scale(self._head_shapes())
-        split = trunk.spread.size
-        drawn = jax.random.uniform(key, (split + self.tasks * head.spread.size,), minval=-1.0)
-        heads = head.centre + head.spread * drawn[split:].reshape(self.tasks, -1)
+        centre, spread = _init_range(self._trunk_shapes())
+        head_centre, head_spread = _init_range(self._head_shapes())
+        split = spread.size
+        drawn = jax.random.uniform(key, (split + self.tasks * head_spread.size,), minval=-1.0)
+        heads = head_centre + head_spread * drawn[split:].reshape(self.tasks, -1)
         return {
-            "trunk": trunk.centre + trunk.spread * drawn[:split],
+            "trunk": centre + spread * drawn[:split],
             "heads": jax.vmap(lambda flat: _unravel(self._head_shapes(), flat))(heads),
         }
 
     def init_trunk(self, key: Array) -> Array:
         """Return new parameters of the trunk alone, from the distribution of `init`."""
-        scale = _init_scale(self._trunk_shapes())
-        return scale.centre + scale.spread * jax.random.uniform(
-            key, scale.spread.shape, minval=-1.0
-        )
+        centre, spread = _init_range(self._trunk_shapes())
+        return centre + spread * jax.random.uniform(key, spread.shape, minval=-1.0)
 
     def trunk_tree(self, trunk: Array) -> Any:
         """Return the trunk's flat parameters as a tree of layers."""
@@ -163,9 +92,26 @@ class MultiHead:
         """Apply the trunk: [..., inputs] -> [..., features]."""
         if not self.shared_layers:
             return x
-        tree = _apart(self.trunk_tree(params["trunk"]))
-        features: Any = self._trunk().apply({"params": tree}, x)
-        return features
+        return self._hidden_layers(_apart(self.trunk_tree(params["trunk"])), x)[-1]
+
+    def _hidden_layers(self, layers: Any, x: Array) -> list[Array]:
+        """Return the outputs of each hidden layer of a tree of layers, in order."""
+        found, slope = [], SLOPES[self.activation]
+        for name in sorted(name for name in layers if name.startswith("hidden")):
+            kernel, bias = layers[name]["kernel"], layers[name]["bias"]
+            if name == "hidden_00" and "norm" in layers:
+                norm = layers["norm"]["scale"], layers["norm"]["bias"]
+                if self.half_inputs:
+                    x = half_norm_layer(x, kernel, bias, *norm)
+                else:
+                    x = norm_tanh(x @ kernel + bias, *norm)
+            elif self.half_inputs:
+                x = half_layer(x, kernel, bias, slope)
+            else:
+                x = x @ kernel + bias
+                x = jax.nn.leaky_relu(x, slope) if slope else jax.nn.relu(x)
+            found.append(x)
+        return found
 
     def apply(self, params: Params, x: Array, layout: BatchLayout | Array) -> Array:
         """Apply the network to each row with its own head: x [batch, inputs] -> [batch, outputs].
@@ -219,8 +165,10 @@ class MultiHead:
         return jnp.concatenate([new, old.reshape(*new.shape[:-2], -1, self.outputs)], axis=-2)
 
     def _one(self, head: Any, features: Array) -> Array:
-        answers: Any = self._head().apply({"params": _apart(head)}, features)
-        return answers
+        layers = _apart(head)
+        x = [features, *self._hidden_layers(layers, features)][-1]
+        kernel, bias = layers[LAST_LAYER]["kernel"], layers[LAST_LAYER]["bias"]
+        return half_layer(x, kernel, bias, None) if self.half_inputs else x @ kernel + bias
 
     def apply_head(self, params: Params, x: Array, task: Array | int) -> Array:
         """Apply the network with the head of `task` to all rows: [n, inputs] -> [n, outputs]."""
@@ -229,40 +177,39 @@ class MultiHead:
 
     def hidden_outputs(self, params: Params, x: Array, task: Array | int) -> list[Array]:
         """Return the outputs [n, width] of every hidden layer, in order, for the head of `task`."""
-        found: list[Array] = []
-        parts = []
-        if self.shared_layers:
-            parts.append((self._trunk(), self.trunk_tree(params["trunk"])))
-        parts.append((self._head(), head_of(params["heads"], task)))
-        for layers, tree in parts:
-            x, kept = layers.apply({"params": tree}, x, mutable=[HIDDEN])
-            found += kept.get(HIDDEN, {}).get(HIDDEN, ())
-        return found
+        trunk = self._hidden_layers(self.trunk_tree(params["trunk"]), x)
+        return trunk + self._hidden_layers(head_of(params["heads"], task), [x, *trunk][-1])
 
 
-@cache
-def _shapes(layers: _Layers, inputs: int) -> Any:
-    """Return the shapes of a network's parameters as a tree; traced once, and never computed."""
-    variables = jax.eval_shape(layers.init, jax.random.PRNGKey(0), jnp.zeros((1, inputs)))
-    return variables["params"]
+def _shapes(
+    inputs: int, widths: tuple[int, ...], normalises: bool, outputs: int | None = None
+) -> Any:
+    """Return the shapes of layers' parameters as a tree; only a head has a layer of outputs."""
+    named = [(f"hidden_{layer:02}", width) for layer, width in enumerate(widths)]
+    named += [] if outputs is None else [(LAST_LAYER, outputs)]
+    tree = {"norm": {"scale": widths[:1], "bias": widths[:1]}} if normalises and widths else {}
+    for name, width in named:
+        tree[name] = {"kernel": (inputs, width), "bias": (width,)}
+        inputs = width
+    return jax.tree.map(
+        lambda shape: jax.ShapeDtypeStruct(shape, jnp.float32),
+        tree,
+        is_leaf=lambda node: isinstance(node, tuple),
+    )
 
 
-class _InitScale(NamedTuple):
-    """Distribution of initial flat parameters: uniform within `spread` of `centre`."""
+def _init_range(shapes: Any) -> tuple[Array, Array]:
+    """Return centre and spread of flat parameters, which start uniformly distributed around it.
 
-    centre: Array
-    spread: Array
-
-
-def _init_scale(shapes: Any) -> _InitScale:
-    """Return Glorot's range for kernels; biases start at 0, and LayerNorm's scales at 1."""
+    Kernels have Glorot's range; biases start at 0, and LayerNorm's scales at 1.
+    """
     centre, spread = [jnp.zeros(0)], [jnp.zeros(0)]
     for path, leaf in jax.tree_util.tree_leaves_with_path(shapes):
         kind = path[-1].key
         limit = np.sqrt(6.0 / sum(leaf.shape)) if kind == "kernel" else 0.0
         centre.append(jnp.full(leaf.size, 1.0 if kind == "scale" else 0.0))
         spread.append(jnp.full(leaf.size, limit))
-    return _InitScale(jnp.concatenate(centre), jnp.concatenate(spread))
+    return jnp.concatenate(centre), jnp.concatenate(spread)
 
 
 def _unravel(shapes: Any, flat: Array) -> Any:

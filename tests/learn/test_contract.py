@@ -79,7 +79,7 @@ def test_a_state_that_changes_when_a_task_starts_is_refused():
         ({"step": jnp.zeros(())}, "'step' has the name of a record's own field"),
         ({"loss_q": jnp.zeros(())}, "'loss_q' is returned twice"),
         ({"alpha": jnp.zeros(())}, "'alpha' is returned twice"),
-        ({"errors": jnp.zeros(3)}, r"one number per task \[4\], but an array of shape \[3\]"),
+        ({"errors": jnp.zeros(3)}, r"one number per task \[4\], but of shape \[3\]"),
         ({"errors": {"a": jnp.zeros(())}}, r"per task \[4\], but a dict"),
     ],
 )

@@ -151,7 +151,7 @@ def test_a_method_that_masks_weights_is_measured_with_its_mask():
     agent = make_agent(PackNet())
     state = fleet.init(agent, jnp.array([0]))
     # No weight is the first tasks' own: nothing gets through.
-    owners = state.method_state._replace(trunk=jnp.full_like(state.method_state.trunk, TASKS))
+    owners = state.method_state._replace(owners=jnp.full_like(state.method_state.owners, TASKS))
     found = measured(agent, state._replace(method_state=owners))
     assert found["dormant_pi"] == 1
     assert found["rank_pi"] == 0

@@ -56,7 +56,7 @@ def test_later_training_leaves_frozen_weights_and_old_policies_alone(average_act
     method = small("packnet", average_actor=average_actor)
     run = SmallFleet(method)
     kernel_parts = [(start, end) for kernel, start, end in layout(run.agent) if kernel]
-    is_kernel = np.zeros(run.state.method_state.trunk.shape[1], bool)
+    is_kernel = np.zeros(run.state.method_state.owners.shape[1], bool)
     for start, end in kernel_parts:
         is_kernel[start:end] = True
     policies, frozen = {}, {}
@@ -69,7 +69,7 @@ def test_later_training_leaves_frozen_weights_and_old_policies_alone(average_act
             np.testing.assert_array_equal(run.policies(old), policy, err_msg=f"task {old}")
         run.end()
         trunk = np.asarray(run.state.evaluated_actor["trunk"])
-        owners = np.asarray(run.state.method_state.trunk)
+        owners = np.asarray(run.state.method_state.owners)
         moved = before != trained
         assert moved[:, is_kernel].any(), "the task's own weights learn"
         assert moved[:, ~is_kernel].any() == (task == 0), "biases and LayerNorm freeze after it"

@@ -43,13 +43,9 @@ DESCRIPTION = (
 )
 
 
-def _train(*_: str) -> None:
-    """Keep the place of `train`, whose options are parsed separately: they depend on the method."""
-
-
 _COMMANDS: dict[str, Any] = {
     "demo": demo.demo,
-    "train": _train,
+    "train": train.train_command,
     "resume": train.resume,
     "evaluate": train.evaluate,
     "report": report.report,
@@ -117,8 +113,8 @@ def _run(arguments: Sequence[str]) -> None:
 
 
 def _call(words: list[str], command: Any, rest: list[str]) -> None:
-    if command is _train:
-        train.train_command(rest)
+    if command is train.train_command:  # whose options depend on the method
+        command(rest)
     elif isinstance(command, dict):
         _check_group(words[1:], rest, command)
         about = f"{_HELP[words[-1]]} {PLUGIN_HELP}" if words[1:] else DESCRIPTION

@@ -1,21 +1,20 @@
 """recall.train, recall.resume, recall.evaluate, and the folder they share."""
 
 import json
-import logging
 import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import gymnasium
 import pytest
 
 import recall
 from recall.api import Stopped
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import Status, status
+from recall.methods import METHODS
 from recall.runs.fleet_folder import FolderInUseError
 from recall.training.callbacks import Callback
 from recall.worlds.simulator import TaskFailedError
@@ -165,6 +164,33 @@ def test_what_cannot_be_trained_leaves_no_folder(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def nothing():
+    return None
+
+
+def two_at_once():
+    return gymnasium.make_vec("Pendulum-v1", 2)
+
+
+@pytest.mark.parametrize(
+    ("method", "sequence", "words"),
+    [
+        (METHODS["recall"], "point-rich", "the class Recall is not a method: give its name"),
+        (3, "point-rich", "3 is not a method"),
+        ("recall", [gymnasium.make("Pendulum-v1")], "is an environment; give a function that"),
+        ("recall", gymnasium.make("Pendulum-v1"), "is an environment; give a function that"),
+        ("recall", [None], "None"),
+        ("recall", 3, "task 3"),
+        ("recall", [nothing], "nothing returned None: a task's function must return"),
+        ("recall", [two_at_once], "two_at_once returned SyncVectorEnv"),
+    ],
+)
+def test_what_is_no_method_and_no_task_is_refused(tmp_path, method, sequence, words):
+    with pytest.raises(RecallError, match=words):
+        recall.train(method, sequence, out=tmp_path / "run", callback=Callback())
+    assert not (tmp_path / "run").exists()
+
+
 class CtrlC(Callback):
     def on_steps(self, total_steps):
         if total_steps == 200:
@@ -211,12 +237,6 @@ def test_evaluating_again_gives_the_last_evaluation_and_more_of_it(finished):
         recall.evaluate(finished, workers=0)
 
 
-def test_importing_leaves_the_logging_of_others_alone():
-    code = "import logging, recall.api; print(logging.getLogger('absl').level)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(told.stdout) == logging.NOTSET
-
-
 def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):
     write_untrained(tmp_path, ["point-rich,point-poor", "point-rich,point-slide"])
     records = recall.evaluate(tmp_path, episodes=1, tasks=["point-slide"], workers=1)
@@ -250,18 +270,6 @@ def test_tasks_that_are_functions_need_python_to_resume(tmp_path):
     for use in (recall.evaluate, recall.film):
         with pytest.raises(BadValueError, match=rf"recall.{use.__name__}.* take functions="):
             use(whole)
-
-
-def test_a_file_may_say_what_trains_and_how(tmp_path):
-    config = tmp_path / "settings.json"
-    config.write_text(
-        json.dumps({"method": "fine_tuning", "sequence": SEQUENCE, "seeds": [7]} | CHANGES)
-    )
-    with pytest.raises(CrashError):
-        recall.train(out=tmp_path / "run", config=config, seeds=[3], callback=CrashAt(1))
-    results = recall.load_results(tmp_path / "run")
-    assert results.description["method"]["name"] == "fine_tuning"
-    assert [run["seed"] for run in results.runs] == [3]
 
 
 def test_a_folder_is_a_text_or_a_path():

@@ -1,7 +1,9 @@
+import errno
 import json
 import os
 import pty
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +99,10 @@ def test_every_option_has_a_help_text(answer):
         ("bench learner --runs", "runs []"),
         ("study cw3 --scale abc --dry-run", "--scale is 'abc'"),
         ("study cw3 --scale 1.5 --seeds=1.5", "--seeds is 1.5"),
+        ("study lambda --dry-run --scale nan", "--scale is 'nan'"),
+        ("study lambda --dry-run --scale -1", "scale -1 must be more than 0"),
+        ("study lambda --dry-run --memory Infinity", "--memory is 'Infinity'"),
+        ("study lambda --dry-run --memory 1e300", "--memory is 1E+300"),
         ("film abc --task abc --size 32 abc", "--size is 'abc'"),
         ("list methods --plugin", "--plugin"),
         ("list methods all", "'all'"),
@@ -114,6 +120,32 @@ def test_bad_input_is_one_line_and_code_2(words, reply, answer):
     assert shown.stderr.startswith("recall: ")
     assert reply in shown.stderr
     assert shown.stderr.count("\n") == 1
+
+
+def test_ports_that_cannot_be_used_are_told(tmp_path, answer):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        used = taken.getsockname()[1]
+        for port, reason in ((used, os.strerror(errno.EADDRINUSE)), (70000, "0-65535")):
+            shown = answer("report", str(tmp_path), "--serve", "--port", str(port))
+            assert (shown.returncode, shown.stderr.count("\n")) == (2, 1)
+            assert f"port {port} cannot be used" in shown.stderr
+            assert reason in shown.stderr
+
+
+def test_places_that_cannot_be_written_are_named(finished, tmp_path, answer):
+    occupied, folder = tmp_path / "occupied", tmp_path / "folder.png"
+    occupied.write_text("a file")
+    folder.mkdir()
+    for words in (
+        ("report", finished, "--no-figures", "--out", occupied),
+        ("film", finished, "--task", "point-rich", "--out", occupied / "film.gif"),
+        ("film", finished, "--task", "point-rich", "--out", "/proc/film.png"),
+        ("film", finished, "--out", folder),
+    ):
+        shown = answer(*map(str, words))
+        assert (shown.returncode, shown.stderr.count("\n")) == (2, 1)
+        reason = "is a folder" if words[-1] == folder else "cannot be written ("
+        assert shown.stderr.startswith(f"recall: {words[-1]} {reason}")
 
 
 def test_lists_are_plain_lines_when_piped_even_if_colour_is_forced(monkeypatch, answer):

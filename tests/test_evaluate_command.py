@@ -87,6 +87,6 @@ def test_runs_that_were_archived_without_policies_are_named(tmp_path, capsys):
         shutil.rmtree(folder / "policies" / f"fine_tuning-point-rich-seed{seed}")
     evaluate(folder, "--json")
     shown = capsys.readouterr()
-    told = "5 of 6 runs were archived without policies: seed0, seed1, seed2 and 2 more\n"
+    told = "5 of 6 runs archived without policies: seed0, seed1, seed2 and 2 more\n"
     assert shown.err.replace("fine_tuning-point-rich-", "") == told
     assert {row["run"] for row in json.loads(shown.out)} == {"fine_tuning-point-rich-seed5"}

@@ -1,8 +1,9 @@
-"""Measure the learner's speed at the paper's sizes: each method, each number of runs.
+"""Measure the learner's speed at the paper's sizes, and whether equal runs stay equal, bit by bit.
 
 Every row has its own process, because a program that is compiled after others may be slower.
 """
 
+import inspect
 import itertools
 import time
 from collections.abc import Callable
@@ -14,8 +15,9 @@ import jax.numpy as jnp
 
 from recall.collect.transition import Columns
 from recall.learn import fleet
-from recall.learn.agent import Agent
+from recall.learn.agent import Agent, LearnerState
 from recall.methods import method_class
+from recall.nets.arrays import Array
 from recall.nets.layers import HALF, product
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
@@ -26,6 +28,9 @@ CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
 _REPEATS = 3
 _STORED = 20_000  # transitions of each task
 _MOST_QUEUED, _QUEUED_SECONDS = 20, 0.5  # calls in a row, and how long they should take
+
+SCHEDULING = "xla_gpu_command_buffer_scheduling_mode"
+_TASKS = 3  # of equal runs
 
 Precision = Literal["default", "float32", "bfloat16"]
 
@@ -139,3 +144,48 @@ def measure(
 def device() -> str:
     """Return the kind of this machine's accelerator."""
     return jax.devices()[0].device_kind
+
+
+@jax.jit
+def unequal_runs(state: LearnerState) -> Array:
+    """Return which runs [run] differ from the first one in any bit of their state."""
+
+    def differs(leaf: Array) -> Array:
+        if jnp.issubdtype(leaf.dtype, jnp.floating):
+            leaf = jax.lax.bitcast_convert_type(leaf, jnp.uint32)
+        return jnp.any((leaf != leaf[:1]).reshape(leaf.shape[0], -1), axis=1)
+
+    return jnp.any(jnp.stack([differs(leaf) for leaf in jax.tree.leaves(state)]), axis=0)
+
+
+def train_replicas(
+    runs: int, bursts: int, precision: Precision, mode: str, unroll: int
+) -> dict[str, Any]:
+    """Train equal runs of RECALL for so many bursts of 50 updates, and compare them after each.
+
+    The smallest race between kernels, or a fault of a shared GPU, shows as a run that differs.
+    """
+    agent = paper_sized_agent("recall", _TASKS, precision)
+    one, view = made_up_replay(agent, 1)
+    replay = jax.tree.map(lambda leaf: leaf.repeat(runs, axis=0), one)
+    updates = agent.settings.updates_per_burst
+    burst = jax.jit(
+        partial(
+            inspect.unwrap(fleet.burst),
+            agent,
+            groups=fleet.groups_of(agent, _TASKS - 1),
+            updates=updates,
+            unroll=unroll,
+        ),
+        donate_argnums=0,
+        compiler_options=fleet.COMPILER_OPTIONS | {SCHEDULING: mode},
+    )
+    state = fleet.init(agent, jnp.zeros(runs, int))
+    row = {"scheduling": mode, "unroll": unroll, "precision": precision}
+    for number in range(bursts):
+        state, _ = burst(state, replay, view, jnp.asarray(number * updates))
+        unequal = int(unequal_runs(state).sum())
+        failed = int((state.failed_at >= 0).sum())
+        if unequal or failed:
+            return row | {"updates": (number + 1) * updates, "unequal": unequal, "failed": failed}
+    return row | {"updates": bursts * updates, "unequal": 0, "failed": 0}

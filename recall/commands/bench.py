@@ -110,7 +110,7 @@ def bench_replicas(runs: int = 24, json: AsJson = False) -> None:
     """
     import os
 
-    from recall.bench import apart, replicas
+    from recall.bench import apart, learner
 
     if runs < 2:
         raise BadValueError(f"runs {runs} must be at least 2, to compare")
@@ -119,7 +119,7 @@ def bench_replicas(runs: int = 24, json: AsJson = False) -> None:
     for neighbour, mode, unroll in itertools.product((False, True), ("CONCURRENT", "LHS"), (1, 2)):
         tell(f"{mode}, {unroll} updates in the loop's body" + ", with a neighbour" * neighbour)
         choices = (runs, 200, "bfloat16", mode, unroll)
-        found = apart(replicas.train_replicas, *choices, copies=1 + neighbour)
+        found = apart(learner.train_replicas, *choices, copies=1 + neighbour)
         rows += [row | {"neighbour": neighbour} for row in found]
     print_rows(rows, json)
     if any(row["unequal"] or row["failed"] for row in rows):

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from http.server import ThreadingHTTPServer
 
-    from rich.console import Console
-
     from recall.analysis.metrics import Measure
     from recall.report.build import Report
 
@@ -63,10 +61,16 @@ def _measure_of(window: int, mode: Any, success: str) -> "Measure":
     return Measure(window, mode, "success" if success == "any" else "last_success")
 
 
-def _tell_end(made: "Report", console: "Console") -> None:
-    """Print how many runs, tables, figures and problems there are."""
+def _write(out: Path, make: "Callable[..., Report]") -> None:
+    """Make a report; print how many runs, tables, figures and problems there are."""
+    from rich.console import Console
+
+    from recall.files.atomic import writing_to
     from recall.runs.wording import counted
 
+    console = Console()
+    with writing_to(out):
+        made = make(console=console)
     found = len(made.problems)
     problems = counted(found, "problem was found", "problems were found")
     console.print(
@@ -104,12 +108,8 @@ def report(
     port: Annotated[int, arg(help="With --serve: the port; 0 takes a free one.")] = 0,
 ) -> None:
     """Make tables, figures and a page from all runs in the given folders."""
-    from rich.console import Console
-
-    from recall.files.atomic import writing_to
     from recall.report.build import make_report
 
-    console = Console()
     make = partial(
         make_report,
         folders,
@@ -124,9 +124,7 @@ def report(
     )
     if serve:
         _serve(folders, out, port, partial(make, live=True))
-    with writing_to(out):
-        made = make(console=console)
-    _tell_end(made, console)
+    _write(out, make)
 
 
 def board(
@@ -138,15 +136,9 @@ def board(
     success: Success = "any",
 ) -> None:
     """Make one page of all methods, with a table for every protocol that they were run by."""
-    from rich.console import Console
-
-    from recall.files.atomic import writing_to
     from recall.report.build import make_board
 
-    console = Console()
-    with writing_to(out):
-        made = make_board(folders, out, reference, _measure_of(window, mode, success), console)
-    _tell_end(made, console)
+    _write(out, partial(make_board, folders, out, reference, _measure_of(window, mode, success)))
 
 
 def compare(
@@ -160,16 +152,10 @@ def compare(
     figures: Figures = True,
 ) -> None:
     """Compare two folders: settings that differ, metrics with intervals, curves on one another."""
-    from rich.console import Console
-
-    from recall.files.atomic import writing_to
     from recall.report.compare import compare as make_comparison
 
-    console = Console()
     measure = _measure_of(window, mode, success)
-    with writing_to(out):
-        made = make_comparison(first, second, out, reference, measure, figures, console)
-    _tell_end(made, console)
+    _write(out, partial(make_comparison, first, second, out, reference, measure, figures))
 
 
 def _serve(
@@ -186,10 +172,12 @@ def _serve(
     from recall.report.page import SECONDS
 
     server = _server(out, port)
+    url = f"http://127.0.0.1:{server.server_address[1]}/"
     watched = (DESCRIPTION, "evaluations.jsonl*", OUTCOME)
     shown: dict[Path, int] | None = None
     told = ""
     while True:
+        before = told
         try:
             found = [path for each in folders for name in watched for path in each.rglob(name)]
             times = {path: path.stat().st_mtime_ns for path in found if path.exists()}
@@ -197,14 +185,12 @@ def _serve(
                 make()
                 if shown is None:  # now there is a page
                     Thread(target=server.serve_forever, daemon=True).start()
-                    url = f"http://127.0.0.1:{server.server_address[1]}/"
-                    told = f"The report is at {url} and refreshes by itself; Ctrl-C stops it."
-                    print(told, flush=True)
                 shown = times
+                told = f"The report is at {url} and refreshes by itself; Ctrl-C stops it."
         except (RecallError, OSError) as error:  # no runs yet, or a file that is being replaced
-            if str(error) != told:
-                told = str(error)
-                print(f"The report could not be made: {told}", flush=True)
+            told = f"The report could not be made: {error}"
+        if told != before:
+            print(told, flush=True)
         time.sleep(SECONDS)
 
 

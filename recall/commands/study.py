@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import partial
@@ -27,7 +27,9 @@ NotNegativeWhole = Annotated[int, Range(least=0)]
 
 
 # Arguments of training that a settings file may hold, and the options of a study instead.
-_OPTION_OF = {"method": "--methods", "sequence": "--sequences", "seeds": "--seeds"}
+_OPTION_OF = {
+    "method": "--methods", "sequence": "--sequences", "seeds": "--seeds", "preset": "--preset"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,33 +94,22 @@ class StudyOptions:
         from recall.studies.selection import Choices
 
         in_file, changes = read_config(self.config) if self.config else ({}, {})
-        for name, option in _OPTION_OF.items():
-            if name in in_file:
-                raise BadValueError(
-                    f"{name} in {self.config}: a study has its own; {option} chooses among them"
-                )
-        preset = self.preset or (ARGUMENTS | in_file)["preset"]
-        given = dict(self._given(study))
-        return Choices(
-            self.scale, self.seeds, self.tasks, self.sequences, self.methods, preset, changes, given
-        )
-
-    def _given(self, study: "Study") -> Iterator[tuple[str, Words]]:
-        """Yield the names and values of --set; refuse what the study sets itself."""
-        from recall.config.resolve import ARGUMENTS
-
+        preset = in_file.pop("preset", ARGUMENTS["preset"])
+        given = values_by_name("--set", self.set)
+        places = {name: f"{name} in {self.config}" for name in in_file}
+        places |= {name: f"--set {name}" for name in given if name in ARGUMENTS}
+        for name, place in places.items():
+            raise BadValueError(f"{place}: a study has an option {_OPTION_OF[name]} for it")
         own = {name for each in study.variants for name in (*each.changes, *each.shares)}
-        for name, value in values_by_name("--set", self.set).items():
-            if name in ARGUMENTS:
-                option = _OPTION_OF.get(name, spelt(name))
-                raise BadValueError(f"--set {name}={value}: a study has an option {option} for it")
-            last = name.replace("-", "_").rpartition(".")[2]
-            if last in own:
+        for name in given:
+            if (last := name.replace("-", "_").rpartition(".")[2]) in own:
                 raise BadValueError(
-                    f"--set {name}={value}: the study {study.name} sets {last} itself; --methods "
-                    "chooses among its variants"
+                    f"--set {name}: the study {study.name} sets {last} itself; --methods chooses "
+                    "among its variants"
                 )
-            yield name, Words((value,))
+        words = {name: Words((value,)) for name, value in given.items()}
+        chosen = (self.scale, self.seeds, self.tasks, self.sequences, self.methods)
+        return Choices(*chosen, self.preset or preset, changes, words)
 
     def place(self) -> "Place":
         """Return the machine or the cluster on which the fleets train."""
@@ -126,12 +117,11 @@ class StudyOptions:
         from recall.studies.study_folder import LOGS
 
         logs, limits = self.folder / LOGS, (self.runs_per_fleet, self.memory)
+        needs = (self.address, self.cpus_per_fleet, self.gpus_per_fleet)
         if self.launcher == "ray":
-            needs = (self.address, self.cpus_per_fleet, self.gpus_per_fleet)
             return on_cluster(logs, *needs, *limits)
-        for name in ("address", "cpus_per_fleet", "gpus_per_fleet"):
-            if getattr(self, name) is not None:
-                raise BadValueError(f"{spelt(name)} needs --launcher ray")
+        if needs != (None, None, None):
+            raise BadValueError("--address, --cpus-per-fleet, --gpus-per-fleet need --launcher ray")
         return here(logs, self.fleets_at_once, *limits)
 
     def words(self) -> list[str]:

@@ -21,8 +21,6 @@ from recall.worlds.task_names import numbered
 if TYPE_CHECKING:
     from recall.config.spec import FleetSpec
 
-_MOST_NAMED = 3
-
 TRAIN_HELP = "Train a method on sequences of tasks, many runs at once."
 _NAMES_HELP = (
     "Every option but the first ones is a setting, and sets it as in a settings file or in Python. "
@@ -199,23 +197,20 @@ def evaluate(
     records = api.evaluate(folder, episodes, task or None, workers=workers, seed=seed)
     runs = read_description(folder)["runs"]
     _tell_left_out(folder, [run["name"] for run in runs])
-    unknown = dict.fromkeys(("success", "last_success"))
     without_flag = _without_success_flag(folder, records)
-    rows = [
-        record
-        | {"run": runs[record["run"]]["name"]}
-        | (unknown if record["task"] in without_flag else {})
-        for record in records
-    ]
+    rows: list[dict[str, Any]] = []
+    for record in records:
+        run = runs[record["run"]]
+        rows.append(record | {"run": run["name"]})
+        if record["task"] in without_flag:
+            rows[-1] |= {"success": None, "last_success": None}
+        if not json:
+            rows[-1]["task"] = numbered(run["tasks"])[record["position"]]
     if json:
         print_json(rows)
         return
     columns = ("run", "task", "mode", "episodes", "success", "last_success", "return")
-    shown = [
-        row | {"task": numbered(runs[record["run"]]["tasks"])[record["position"]]}
-        for row, record in zip(rows, records, strict=True)
-    ]
-    print_rows([{name: row[name] for name in columns} for row in shown])
+    print_rows([{name: row[name] for name in columns} for row in rows])
 
 
 def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
@@ -225,11 +220,8 @@ def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
 
     kept = runs_with_policies(folder, names)
     if left_out := [name for index, name in enumerate(names) if index not in kept]:
-        were = "was" if len(left_out) == 1 else "were"
-        tell(
-            f"{len(left_out)} of {counted(len(names), 'run')} {were} archived without policies: "
-            f"{few(left_out, _MOST_NAMED)}"
-        )
+        count = f"{len(left_out)} of {counted(len(names), 'run')}"
+        tell(f"{count} archived without policies: {few(left_out, 3)}")
 
 
 def _without_success_flag(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:

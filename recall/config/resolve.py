@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def _varied(spec: FleetSpec, vary: Mapping[str, Iterable[Any]]) -> FleetSpec:
             f"vary is {vary!r}: give a dict from settings to the values of each, such as "
             '{"learning_rate": (1e-3, 3e-4)}'
         )
-    known, able = list(paths(_Chosen(spec.method, spec.settings))), scalars(spec)
+    known, able = paths(_Chosen(spec.method, spec.settings)), scalars(spec)
     values: dict[str, list[Any]] = {}
     for name, given in vary.items():
         path = find(name, known)
@@ -117,7 +117,7 @@ def choose(
         }
         own = {name: value for name, value in own.items() if getattr(given, name) == defaults[name]}
     chosen = _Chosen(method, settings)
-    known = list(paths(chosen))
+    known = paths(chosen)
     merged: dict[str, Any] = {}
     for layer in (own, applied.settings, *changes):
         try:
@@ -180,15 +180,9 @@ def _read_file(path: str | Path) -> dict[str, Any]:
     return content
 
 
-def paths(value: Any, above: str = "") -> Iterator[str]:
-    """Yield the dotted names of a dataclass's settings, such as `learner.popart.statistics_of`."""
-    for field in dataclasses.fields(value):
-        path = f"{above}{field.name}"
-        inner = getattr(value, field.name)
-        if dataclasses.is_dataclass(inner):
-            yield from paths(inner, f"{path}.")
-        else:
-            yield path
+def paths(value: Any) -> list[str]:
+    """Return the dotted names of a dataclass's settings, such as `learner.popart.statistics_of`."""
+    return list(flattened(dataclasses.asdict(value)))
 
 
 def find(name: str, known: list[str]) -> str:

@@ -22,8 +22,7 @@ from recall.methods.reset import Reset
 from recall.methods.reset_and_distill import ResetAndDistill
 from recall.methods.ssde import Ssde
 from recall.methods.vcl import Vcl
-from recall.plugins import HOW_TO_IMPORT, note
-from recall.plugins.registry import Registry
+from recall.plugins import HOW_TO_IMPORT, Registry, note
 
 
 def _checked(name: str, method: Any) -> type[Method]:

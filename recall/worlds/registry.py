@@ -6,8 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.plugins import HOW_TO_IMPORT, note
-from recall.plugins.registry import Registry
+from recall.plugins import HOW_TO_IMPORT, Registry, note
 from recall.settings import WorldSettings
 
 if TYPE_CHECKING:  # importing them would make listing names slow

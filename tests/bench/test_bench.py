@@ -11,8 +11,7 @@ import pytest
 
 from recall.bench import apart
 from recall.bench.fleet import CHUNKS, acting_as_trained, measure, sequence_of, spec_of
-from recall.bench.learner import paper_sized_agent
-from recall.bench.replicas import train_replicas, unequal_runs
+from recall.bench.learner import paper_sized_agent, train_replicas, unequal_runs
 from recall.bench.worlds import measure as measure_worlds
 from recall.cli import main
 from recall.commands.bench import bench_fleet, bench_learner, bench_worlds

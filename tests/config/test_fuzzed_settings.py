@@ -116,9 +116,3 @@ OPTIONS = st.lists(
 @given(words=OPTIONS)
 def test_any_options_are_a_fleet_or_refused(words):
     check(refusal(lambda: spec_of(*parse_train(words))))
-
-
-@settings(max_examples=EXAMPLES, **UNHURRIED)
-@given(changes=st.dictionaries(NAMES, VALUES, max_size=3), method=st.sampled_from(list(METHODS)))
-def test_any_keywords_are_a_fleet_or_refused(changes, method):
-    check(refusal(resolve, method, changes=changes))

@@ -116,6 +116,7 @@ def test_later_choices_win(tmp_path):
     )
     arguments, changes = read_config(config)
     assert arguments == {"sequence": ["cw3-1"]}
+    assert [run.sequence for run in resolve(sequence="cw3-2", config=config).runs] == ["cw3-2"]
     method, settings = choose("recall", Settings(), "quick", changes, {"batch_size": 33})
     assert settings.schedule.steps_per_task == 100_000
     assert settings.schedule.random_steps == PRESETS["quick"].settings["random_steps"]

@@ -18,7 +18,7 @@ from tests.factories.studies import CHOICES, FLEETS, ROOM, SEQUENCE, SMALL, STUD
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("cw3 --address 10.0.0.1:6379", "--address needs --launcher ray"),
+        ("cw3 --address 10.0.0.1:6379", "need --launcher ray"),
         ("cw3 --fleets-at-once 0", "--fleets-at-once is 0"),
         ("cw3 --launcher ray --address 127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1"),
         ("cw3 --out /dev/null/study", "/dev/null/study is not writable"),

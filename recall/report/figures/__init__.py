@@ -14,8 +14,7 @@ from recall.analysis.collection import Collection
 from recall.analysis.metrics import Measure
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import replacement, temporary_of
-from recall.plugins import HOW_TO_IMPORT, note
-from recall.plugins.registry import Registry
+from recall.plugins import HOW_TO_IMPORT, Registry, note
 from recall.report.figures.comparisons import seeds
 from recall.report.figures.curves import average_success, current_task, family_figures, task_curves
 from recall.report.figures.figure import Detailed, Drawn, Figure, Gallery, Scene, Skipped

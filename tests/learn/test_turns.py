@@ -67,10 +67,15 @@ FIRST, CHOSEN = np.arange(3), jnp.array([3, 0, 2])
 @pytest.mark.parametrize("heads", [FIRST, CHOSEN, np.arange(TASKS)])
 def test_heads_come_back_to_their_own_places(heads, groups):
     state = one(fleet.init(make_agent(), jnp.array([0])))
-    part = turns.take(state, heads, groups)
-    assert leaves_equal(turns.put(state, part, heads), state)
-    moved = jax.tree.map(lambda leaf: leaf + 1, part.trainable)
-    after = turns.put(state, part._replace(trainable=moved), heads).trainable
+
+    @jax.jit  # one program instead of one for each operation
+    def moved_by(state, step):
+        part = turns.take(state, heads, groups)
+        moved = jax.tree.map(lambda leaf: leaf + step, part.trainable)
+        return turns.put(state, part._replace(trainable=moved), heads)
+
+    assert leaves_equal(moved_by(state, 0), state)
+    after = moved_by(state, 1).trainable
     expected = np.zeros(TASKS)
     expected[heads] = 1.0
     for name in ("actor_moments", "critic_moments"):
@@ -153,6 +158,7 @@ class OwnRows(Recall):
         return batch._replace(layout=batch.head_of_row())
 
 
+@pytest.mark.slow
 def test_sampling_of_ones_own_changes_no_schedule():
     """The same rows without a static layout are trained on as with it, but for the clipping."""
     task, most = IN_TURN

@@ -38,10 +38,10 @@ def heads_in(alphas):
 @pytest.mark.parametrize(
     ("method", "task", "moved"),
     [
-        (FineTuning(batch_size=8), 2, {2}),
+        pytest.param(FineTuning(batch_size=8), 2, {2}, marks=pytest.mark.slow),
         (Recall(**SMALL), 2, {0, 1, 2}),
         # Two groups at task 3: one update has the turn of two old tasks.
-        (Recall(**SMALL, max_old_tasks=2), 3, {0, 1, 3}),
+        pytest.param(Recall(**SMALL, max_old_tasks=2), 3, {0, 1, 3}, marks=pytest.mark.slow),
         pytest.param(Recall(**SMALL), 0, {0}, marks=pytest.mark.slow),
         pytest.param(Recall(**SMALL, distil_critics=False), 2, {0, 1, 2}, marks=pytest.mark.slow),
         (PerfectMemory(batch_size=64), 1, {0, 1}),

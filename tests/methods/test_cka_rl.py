@@ -58,6 +58,7 @@ def test_later_training_leaves_old_policies_alone_bit_for_bit(average_actor):
             np.testing.assert_array_equal(run.state.method_state.base, policies[0][:, :size])
 
 
+@pytest.mark.slow
 def test_a_task_learns_how_to_mix_two_vectors():
     run = SmallFleet(small("cka_rl"))
     for _ in range(TASKS - 1):

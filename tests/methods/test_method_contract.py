@@ -87,8 +87,9 @@ def test_what_is_evaluated_is_what_is_stored_and_held_on_to(name):
     def first_task(scale: float) -> SmallFleet:
         run = SmallFleet(small(name))
         run.start()
-        average = jax.tree.map(lambda leaf: 1.5 * leaf, run.state.trainable.actor)
-        actor = jax.tree.map(lambda leaf: scale * leaf, run.state.trainable.actor)
+        actor = jax.tree.map(np.asarray, run.state.trainable.actor)  # NumPy compiles nothing
+        average = jax.tree.map(lambda leaf: np.float32(1.5) * leaf, actor)
+        actor = jax.tree.map(lambda leaf: np.float32(scale) * leaf, actor)
         trainable = run.state.trainable._replace(actor=actor, averaged=average)
         run.state = fleet.end_task(
             run.agent, run.state._replace(trainable=trainable), run.replay, run.view()

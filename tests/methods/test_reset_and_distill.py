@@ -19,6 +19,7 @@ def at_second_task(bursts: int) -> SmallFleet:
     return run
 
 
+@pytest.mark.slow
 def test_a_learner_knows_nothing_of_earlier_tasks_and_the_student_does():
     one, other = at_second_task(0), at_second_task(3)
     for network in ("actor", "critic", "target"):
@@ -60,6 +61,7 @@ def test_the_student_comes_to_act_like_the_learner_and_stays_so_on_old_tasks():
     assert jnp.all(run.state.failed_at < 0)
 
 
+@pytest.mark.slow
 def test_fame_starts_as_the_meta_learner_with_the_chosen_policy_or_anew():
     run = SmallFleet(small("fame", average_actor=None))
     for _ in range(2):

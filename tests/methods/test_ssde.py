@@ -99,7 +99,7 @@ def test_weights_outside_its_sub_network_do_not_reach_a_task(actor_heads):
     assert (run.policies(1) != found[1]).any()
 
 
-@pytest.mark.parametrize("average_actor", [None, 0.25])
+@pytest.mark.parametrize("average_actor", [pytest.param(None, marks=pytest.mark.slow), 0.25])
 def test_later_training_leaves_frozen_weights_and_old_policies_alone(average_actor):
     run = SmallFleet(small("ssde", average_actor=average_actor))
     owners = np.asarray(run.state.method_state.owners)
@@ -124,6 +124,7 @@ def test_later_training_leaves_frozen_weights_and_old_policies_alone(average_act
     assert np.all(np.diff(np.stack(free), axis=0) < 0)
 
 
+@pytest.mark.slow
 def test_without_free_weights_a_task_trains_its_head_on_frozen_ones():
     run = SmallFleet(small("ssde", active_units=1.0))
     run.train()

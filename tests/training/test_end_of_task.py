@@ -96,6 +96,7 @@ def test_the_last_evaluation_follows_pruning_and_retraining(packed):
     ]
 
 
+@pytest.mark.slow
 def test_the_last_evaluation_is_of_the_policies_that_the_task_leaves(packed):
     """Its records are those that the saved policies, pruned and retrained, give when replayed."""
     folder, _ = packed
@@ -115,6 +116,7 @@ def test_the_last_evaluation_is_of_the_policies_that_the_task_leaves(packed):
     assert replayed == recorded
 
 
+@pytest.mark.slow
 def test_plasticity_is_measured_on_the_policies_that_the_task_leaves(packed):
     folder, _ = packed
     results = read(folder)

@@ -102,8 +102,8 @@ def has_run_json(folder):
     ("numbers", "when", "status"),
     [
         pytest.param([signal.SIGINT], rows_in, 130, id="ctrl-c", marks=pytest.mark.slow),
-        pytest.param([signal.SIGINT], has_run_json, 130, id="at step 0", marks=pytest.mark.slow),
-        pytest.param([signal.SIGTERM], rows_in, 143, id="sigterm"),
+        pytest.param([signal.SIGTERM], has_run_json, 143, id="at step 0"),
+        pytest.param([signal.SIGTERM], rows_in, 143, id="sigterm", marks=pytest.mark.slow),
         # Within a second they count as one.
         pytest.param(
             [signal.SIGINT, signal.SIGINT, signal.SIGTERM], rows_in, 130,

@@ -1,8 +1,6 @@
 """Bootstrap confidence intervals over seeds, and the interquartile mean of Agarwal et al., 2021.
 
-Whole runs are resampled with replacement; the interval lies between the 5 % and the 95 % quantile
-of the draws, as in the paper. They depend only on the name and the number of the runs, so a report
-is reproducible. Seeds are drawn for all sequences together, each a repetition of the experiment.
+Draws depend only on the name and the number of the runs, so a report is reproducible.
 """
 
 import zlib
@@ -30,7 +28,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A statistic of the data and of resampled data, [draw]. A single run has no draws."""
+    """A statistic of the data and of resampled data, [draw]; a single run has no draws."""
 
     value: float
     draws: Array | None = None
@@ -50,10 +48,7 @@ class Sampled:
 
 
 def round_for_comparison(values: ArrayLike) -> Array:
-    """Return values that compare: what differs by rounding errors alone is equal.
-
-    Means of the same successes, added up in another order, differ in their last bits.
-    """
+    """Return values without their last bits, which depend on the order of additions."""
     return np.round(np.asarray(values, float), 9)
 
 
@@ -76,8 +71,7 @@ def _resampled_means(values: Array, name: str) -> Array:
 def weights_by_seed(own: Sequence[int], seeds: Sequence[int], name: str) -> Array | None:
     """Return the weights [draw, run] of runs whose `own` seeds are some of the `seeds` drawn from.
 
-    A sequence that lacks a seed shares the draws of those that have it. Where no seed that it has
-    is drawn, its weights are NaN. None for a single seed, which cannot be resampled.
+    They are NaN where no own seed is drawn. None for a single seed, which cannot be resampled.
     """
     if len(set(own)) == 1:
         return None
@@ -98,10 +92,7 @@ def mean(values: Array, name: str) -> Sampled:
 
 
 def mean_of(parts: Sequence[Sampled]) -> Sampled:
-    """Return the mean of statistics, such as one for each sequence of a family.
-
-    Draw k of the mean is the mean of draws k, so statistics with the same draws stay together.
-    """
+    """Return the mean of statistics, such as one for each sequence, draw by draw."""
     value = float(np.mean([part.value for part in parts]))
     drawn = [part.draws for part in parts if part.draws is not None]
     if len(drawn) < len(parts):
@@ -111,32 +102,22 @@ def mean_of(parts: Sequence[Sampled]) -> Sampled:
 
 def forward_transfer(
     areas: Array, tasks: Sequence[str], references: Mapping[str, Array], weights: Array | None
-) -> tuple[Sampled, list[Sampled]]:
-    """Return FT of the sequence and of each task, from areas [run, task] and references [run].
+) -> Sampled:
+    """Return the mean FT of tasks with room to gain, from areas [run, task] and references [run].
 
-    Both are resampled; the references are resampled once for each distinct task. A task whose
-    references leave nothing to gain is left out. Which tasks these are does not depend on the draw:
-    in a draw that leaves nothing, FT of another task is minus infinity, or 0 if nothing is lost.
+    In a draw that leaves nothing to gain, FT is minus infinity, or 0 if nothing is lost.
     """
-    own = areas.mean(axis=0)
     reference = np.array([references[task].mean() for task in tasks])
-    values = transfer(own, reference)
-    kept = np.isfinite(values)
-    overall = float(values[kept].mean()) if kept.any() else float("nan")
+    value = float(transfer(areas.mean(axis=0), reference).mean())
     if weights is None:
-        return Sampled(overall), [Sampled(float(value)) for value in values]
+        return Sampled(value)
     drawn = {task: _resampled_means(references[task], f"{task} alone") for task in set(tasks)}
-    reference = np.stack([drawn[task] for task in tasks], axis=1)
-    resampled = weights @ areas
+    reference = np.stack([drawn[task] for task in tasks])  # [task, draw]
+    resampled = np.ascontiguousarray((weights @ areas).T)
     lost = np.where(resampled < reference, -np.inf, 0.0)
     draws = np.where(reference < 1.0, transfer(resampled, reference), lost)
     draws[np.isnan(resampled)] = np.nan
-    each = [
-        Sampled(float(value), draws[:, task] if kept[task] else None)
-        for task, value in enumerate(values)
-    ]
-    whole = draws[:, kept].mean(axis=1) if kept.any() else None
-    return Sampled(overall, whole), each
+    return Sampled(value, draws.mean(axis=0))
 
 
 def interquartile_mean(values: Array) -> Array:

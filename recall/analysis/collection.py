@@ -1,13 +1,13 @@
 """Collections of runs, gathered from all folders below the given ones.
 
-`gather` never stops at a bad folder: `problems` has a sentence on each, which every report shows.
+A bad folder stops nothing: `problems` has a sentence on each, which every report shows.
 """
 
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ class Collection:
 
     @property
     def labels(self) -> list[str]:
-        """Return every label once, in order."""
+        """Every label once, in order."""
         return list(self.by_label())
 
     def by_label(self) -> dict[str, list[RunResult]]:
@@ -59,32 +59,27 @@ class Collection:
 
     @property
     def sequential(self) -> "Collection":
-        """Return a collection of the runs with more than one task."""
+        """The runs with more than one task."""
         return self.where(lambda run: len(run.tasks) > 1)
 
     @property
     def single(self) -> "Collection":
-        """Return a collection of the runs with one task."""
+        """The runs with one task."""
         return self.where(lambda run: len(run.tasks) == 1)
 
     @property
     def with_success(self) -> "Collection":
-        """Return a collection of the runs with at least one task that reports success."""
+        """The runs with at least one task that reports success."""
         return self.where(lambda run: run.reports_success)
 
     @property
     def without_success(self) -> "Collection":
-        """Return a collection of the runs none of whose tasks reports success."""
+        """The runs none of whose tasks reports success."""
         return self.where(lambda run: not run.reports_success)
 
     def references(self, run: RunResult, task: str) -> References:
         """Return the single-task runs of plain SAC on `task` that `run` may be compared with."""
-        found = self._references.get(task, [])
-        return find_references(run, task, found, shipped_references)
-
-    @cached_property
-    def _references(self) -> dict[Any, list[RunResult]]:
-        return grouped(self.reference_runs, lambda run: run.tasks[0])
+        return find_references(run, task, self.reference_runs, shipped_references)
 
 
 @cache
@@ -100,8 +95,7 @@ def gather(
 ) -> Collection:
     """Gather every run below `folders`, ours and Continual World's, with distinct labels.
 
-    Single-task runs below `reference` are used for comparison but not reported. Where there are
-    none, those that are shipped with the package are used if their settings allow it.
+    Single-task runs below `reference` are used for comparison but not reported.
     """
     runs, problems = read_all(given_paths(folders, "folders"))
     others, more = read_all(given_paths(reference, "reference"))
@@ -156,12 +150,11 @@ def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
     for run in runs:
         settings = str(sorted(settings_that_matter(run.settings).items()))
         key = (run.method, run.sequence, run.tasks, run.seed, run.source, settings)
-        other = kept.setdefault(key, run)
-        if other is not run:
-            worse, better = sorted(
+        if (other := kept.setdefault(key, run)) is not run:
+            worse, kept[key] = sorted(
                 [run, other], key=lambda run: (run.complete, run.steps.max(initial=0))
             )
-            kept[key] = better
+            better = kept[key]
             problems.append(
                 f"{worse.name} is in {worse.folder} and in {better.folder} with the same settings: "
                 f"the one in {worse.folder} is left out."
@@ -208,9 +201,8 @@ def arranged(
     """Return a collection with only `methods`, in their order, and with labels renamed.
 
     A method is given by its name or label, which stand for all its variants, or by the label of
-    one variant. `names` maps these to what stands instead of them: that of a method renames its
-    part of every label ("RECALL, preset quick" becomes "Ours, preset quick"), except of labels
-    that are given names of their own.
+    one variant. `names` maps these to others; that of a method renames its part of every label
+    ("RECALL, preset quick" becomes "Ours, preset quick") without a name of its own.
     """
     methods, names = given_texts(methods, "methods"), {} if names is None else names
     known = dict.fromkeys(name for run in collection.runs for name in _names_of(run))
@@ -225,11 +217,10 @@ def arranged(
     runs = [run for run in collection.runs if places(run) or not methods]
     if methods:
         runs.sort(key=lambda run: places(run)[0])
-    renamed = {run.method: method_label(run.method) for run in collection.runs}
-    renamed = {own: names.get(own, names.get(method, own)) for method, own in renamed.items()}
-    labels = {}
+    renamed, labels = dict[str, str](), dict[str, str]()
     for run in collection.runs:
         own = method_label(run.method)
+        renamed[own] = names.get(own, names.get(run.method, own))
         new = renamed[own] + run.label.removeprefix(own)
         labels[run.label] = names.get(run.label, new)
     for each in (renamed, labels):

@@ -1,9 +1,7 @@
 """Reading of logs in the format of Continual World's code: a folder with the files of one run.
 
-`progress.tsv` has a row per evaluation, with columns such as `total_env_steps` and
-`test/stochastic/0/window-close-v1/success`. `config.json` has `cl_method`, `seed` and
-`steps_per_task`, or `task` and `steps`; without `task` and `cl_method`, all tasks were learned at
-once. Other simulators made these runs, so ours are never their references.
+`progress.tsv` has a row per evaluation; `config.json` has `cl_method`, unless all tasks were
+learned at once. Other simulators made these runs, so ours are never their references.
 """
 
 import io

@@ -33,8 +33,7 @@ OF_EXPERIMENT = (
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return every setting of a run.json by dotted name; the method's are `method.<name>`.
 
-    Where the bound on old tasks in an update has the same effect as the default, the default is
-    returned: runs that differ in it alone are the same.
+    A bound on old tasks in an update that has the same effect as the default is the default.
     """
     now = completed(description)
     method = {key: value for key, value in now["method"].items() if key != "name"}

@@ -1,14 +1,12 @@
 """Means of scores with intervals, differences between labels, and which label is best.
 
-Rows are selections of the frame of scores with one label; a value is a column of it or a metric.
-Means have bootstrap intervals. What decides between labels is their difference, seed by seed, with
-a Student's t interval: the bootstrap interval of three seeds contains the true mean of normal
-numbers in 62 % of all cases, that of five in 79 %, where it promises 90 %.
+Differences decide, seed by seed, with Student's t interval: a bootstrap interval of three seeds
+contains the true mean of normal numbers in 62 % of all cases, where it promises 90 %.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,25 +16,19 @@ from recall.analysis.bootstrap import CONFIDENCE, Estimate, Sampled, round_for_c
 from recall.analysis.frames import MEASURED, list_of, matrix
 from recall.analysis.metrics import FORGETTING
 
-Name = TypeVar("Name")
-"""What a label is called where labels are ranked."""
-
 
 def estimate(rows: pd.DataFrame, value: str, places: bool = False) -> Sampled | None:
     """Return the mean over tasks, then over runs and then over sequences, with bootstrap draws.
 
-    With `places`, every place of a task counts the same, however many its sequence has. None unless
-    each sequence has the value: a mean over some would not compare with that of another label.
+    With `places`, every place of a task counts the same. None unless each sequence has the value: a
+    mean over some would not compare with that of another label.
     """
     column = column_of(value)
     known = rows[rows[column].notna()]
     if known.empty or set(known["sequence"]) != set(rows["sequence"]):
         return None
-    parts = [
-        _transfer(part) if column == "transfer" else _mean_over_runs(part, column)
-        for _, part in known.groupby(["sequence", "position"][: 1 + places], sort=False)
-    ]
-    return bootstrap.mean_of(parts)
+    parts = known.groupby(["sequence", "position"][: 1 + places], sort=False)
+    return bootstrap.mean_of([_over_runs(part, column) for _, part in parts])
 
 
 def column_of(value: str) -> str:
@@ -44,24 +36,16 @@ def column_of(value: str) -> str:
     return MEASURED.get(value, value)
 
 
-def _mean_over_runs(rows: pd.DataFrame, column: str) -> Sampled:
-    """Return the mean of one label on one sequence."""
-    (values,) = by_run(rows, column).values()
-    return bootstrap.weighted_mean(np.array(list(values.values())), _weights(rows))
-
-
-def _transfer(rows: pd.DataFrame) -> Sampled:
-    """Return the forward transfer of one label on one sequence; references are resampled too."""
+def _over_runs(rows: pd.DataFrame, column: str) -> Sampled:
+    """Return the mean of one label on one sequence; for transfer, references are resampled too."""
+    weights = bootstrap.weights_by_seed(list_of(rows, "seed"), rows["seeds"].iat[0], _name(rows))
+    if column != "transfer":
+        (values,) = by_run(rows, column).values()
+        return bootstrap.weighted_mean(np.array(list(values.values())), weights)
     firsts = rows.drop_duplicates("position").sort_values("position")
     tasks = firsts["task"].tolist()
     alone = {task: np.array(areas) for task, areas in zip(tasks, firsts["alone"], strict=True)}
-    return bootstrap.forward_transfer(matrix(rows, "area"), tasks, alone, _weights(rows))[0]
-
-
-def _weights(rows: pd.DataFrame) -> np.ndarray | None:
-    """Return how much each run of one label on one sequence counts in each draw, [draw, run]."""
-    own = list(dict.fromkeys(rows["seed"].tolist()))
-    return bootstrap.weights_by_seed(own, rows["seeds"].iat[0], _name(rows))
+    return bootstrap.forward_transfer(matrix(rows, "area"), tasks, alone, weights)
 
 
 def _name(rows: pd.DataFrame) -> str:
@@ -93,10 +77,8 @@ def interquartile_mean(rows: pd.DataFrame) -> Sampled:
 def difference(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Estimate | None:
     """Return ours minus theirs over the seeds that both have, with Student's t interval over them.
 
-    None if a value is missing, or if no seed is shared on one of the sequences. Runs of one seed
-    have the same goals and starts. On the robots, two methods are no more alike for that, but
-    nothing is lost by it either, and the sequences of one seed, which may begin alike, stay
-    together.
+    None if a value is missing, or if no seed is shared on one of the sequences. Without two seeds
+    that all sequences have, the mean is over those that each has, and there is no interval.
     """
     first, second = by_run(ours, value), by_run(theirs, value)
     if not first or set(first) != set(second):
@@ -105,21 +87,14 @@ def difference(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Estimate
         {seed: mine - second[name][seed] for seed, mine in runs.items() if seed in second[name]}
         for name, runs in first.items()
     ]
-    return mean_difference(found) if all(found) else None
-
-
-def mean_difference(sequences: Sequence[Mapping[int, float]]) -> Estimate:
-    """Return the mean over sequences of the differences by seed, with the interval over seeds.
-
-    Both are of the seeds that all sequences have. If there is only one or none, the mean is of all
-    seeds and has no interval.
-    """
-    seeds = set.intersection(*(set(found) for found in sequences))
+    if not all(found):
+        return None
+    seeds = set.intersection(*map(set, found))
     if len(seeds) < 2:
-        return Estimate(float(np.mean([np.mean(list(found.values())) for found in sequences])))
+        return Estimate(float(np.mean([np.mean(list(each.values())) for each in found])))
     from scipy.special import stdtrit  # takes longer to import than all else here
 
-    by_seed = [np.mean([found[seed] for found in sequences]) for seed in sorted(seeds)]
+    by_seed = [np.mean([each[seed] for each in found]) for seed in sorted(seeds)]
     value = float(np.mean(by_seed))
     error = float(np.std(by_seed, ddof=1)) / len(seeds) ** 0.5
     side = float(stdtrit(len(seeds) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
@@ -138,31 +113,27 @@ def shared_sequences(groups: Iterable[pd.DataFrame]) -> list[str]:
     return [name for name in lists[0] if all(name in each for each in lists)] if lists else []
 
 
-class Ranking(NamedTuple, Generic[Name]):
-    """Which of several labels is best, and which cannot be told from it."""
+class Ranking(NamedTuple):
+    """Which of several labels is best, if any, and which cannot be told from it (bold too)."""
 
-    best: Name | None = None
-    """None if nothing can be ranked."""
-    undecided: tuple[Name, ...] = ()
-    """The labels that cannot be told from the best, the better first."""
-    differences: Mapping[Name, Estimate] = {}
-    """How far the best is ahead of each other label that is ranked, seed by seed."""
-    bold: frozenset[Name] = frozenset()
-    """The best and those that cannot be told from it, as tables mark them."""
+    best: Any = None
+    undecided: tuple[Any, ...] = ()
+    differences: Mapping[Any, Estimate] = {}
+    """How far the best is ahead of each other label that is ranked."""
+    bold: frozenset[Any] = frozenset()
 
 
-def rank(groups: Mapping[Name, pd.DataFrame], value: str) -> Ranking[Name]:
+def rank(groups: Mapping[Any, pd.DataFrame], value: str) -> Ranking:
     """Return which of several labels, given by their rows, is best in a value.
 
-    A label is as good as the best if the Student's t interval of their difference, seed by seed,
-    reaches zero. Only labels with the steps per task and the sequences of most of them are ranked,
-    and that share two seeds with the best. A negative transfer is never bold: learning from scratch
-    would have been better.
+    A label is as good as the best if the interval of their difference reaches zero. Only labels
+    with the steps and sequences of most of them are ranked, that share two seeds with the best. A
+    negative transfer is never bold: learning from scratch would have been better.
     """
     means = {
-        label: mean
+        label: float(np.mean([np.mean(list(runs.values())) for runs in found.values()]))
         for label, rows in _comparable(groups).items()
-        if (mean := _mean(rows, value)) is not None and rows.seed.nunique() > 1
+        if (found := by_run(rows, value)) and rows.seed.nunique() > 1
     }
     sign = -1.0 if column_of(value) == MEASURED[FORGETTING] else 1.0
     order = sorted(means, key=lambda label: -sign * float(round_for_comparison(means[label])))
@@ -176,14 +147,18 @@ def rank(groups: Mapping[Name, pd.DataFrame], value: str) -> Ranking[Name]:
     }
     if not differences:
         return Ranking()
-    undecided = tuple(label for label, found in differences.items() if _reaches_zero(found, sign))
+    undecided = tuple(
+        label
+        for label, found in differences.items()
+        if min(round_for_comparison(sign * np.array(found.interval))) <= 0.0
+    )
     bold = {best, *undecided}
     if column_of(value) == "transfer":
         bold = {label for label in bold if means[label] >= 0.0}
     return Ranking(best, undecided, differences, frozenset(bold))
 
 
-def _comparable(groups: Mapping[Name, pd.DataFrame]) -> dict[Name, pd.DataFrame]:
+def _comparable(groups: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
     """Return the labels of the most frequent steps per task and sequences; none if two tie."""
     kinds = {
         label: (frozenset(rows.sequence), frozenset(rows.steps_per_task))
@@ -194,16 +169,3 @@ def _comparable(groups: Mapping[Name, pd.DataFrame]) -> dict[Name, pd.DataFrame]
     if not counts or (len(counts) > 1 and counts[0][1] == counts[1][1]):
         return {}
     return {label: groups[label] for label, kind in kinds.items() if kind == counts[0][0]}
-
-
-def _mean(rows: pd.DataFrame, value: str) -> float | None:
-    found = by_run(rows, value)
-    return (
-        float(np.mean([np.mean(list(runs.values())) for runs in found.values()])) if found else None
-    )
-
-
-def _reaches_zero(difference: Estimate, sign: float) -> bool:
-    """Return True unless the best is decidedly better; `sign` is negative where less is better."""
-    interval = difference.interval or (difference.value, difference.value)
-    return bool(min(round_for_comparison(sign * np.array(interval))) <= 0.0)

@@ -1,6 +1,5 @@
 """Reading of the runs in one fleet's folder, with the problems found there."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,21 +43,16 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
     return runs, problems
 
 
-def _check_numbers(method: str, settings: Mapping[str, Any]) -> None:
-    """Raise ValueError for a setting that should be a number and is not."""
+def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:
+    path = find_records(folder, "evaluations")
+    listed, method = description["runs"], description["method"]["name"]
+    tasks = len(listed[0]["tasks"])
+    per_task = int(description["settings"]["schedule"]["steps_per_task"])
+    settings, silent = settings_of(description), description.get(WITHOUT_SUCCESS, ())
     for name, default in settings_of_preset(method).items():
         value = settings.get(name)
         if isinstance(default, int | float) and not isinstance(value, int | float | None):
             raise ValueError(f"{name} is {str(value)[:80]!r}")
-
-
-def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:
-    path = find_records(folder, "evaluations")
-    listed = description["runs"]
-    tasks = len(listed[0]["tasks"])
-    per_task = int(description["settings"]["schedule"]["steps_per_task"])
-    settings, silent = settings_of(description), description.get(WITHOUT_SUCCESS, ())
-    _check_numbers(description["method"]["name"], settings)
     warnings, unreadable = read_warnings(folder)
     if not path.exists() or not path.stat().st_size:
         warned = [
@@ -69,8 +63,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
         ]
         return [], [_never_evaluated(folder, path), *warned]
     outcome, problems = read_outcome(folder), list[str]()
-    every = training_every(folder)
-    finished = outcome is not None
+    finished, failed = outcome is not None, outcome.failed if outcome else {}
     try:
         check_written(folder)
     except RecallError as error:
@@ -82,29 +75,28 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
         problems.append(f"{path}: {counted(unread, 'line')} cannot be used: left out.")
     runs = []
     for index, (run, found) in enumerate(zip(listed, curves, strict=True)):
-        failed_at = outcome.failed.get(run["name"]) if outcome is not None else None
-        lost = None
+        failed_at, lost = failed.get(run["name"]), None
         if finished and failed_at is None:
             lost = found.lacks_at_end(modes, run["tasks"], tasks * per_task)
+        own = {name.removeprefix("settings."): each for name, each in run.get("own", {}).items()}
         result = RunResult(
             name=run["name"],
             folder=folder,
-            method=description["method"]["name"],
+            method=method,
             sequence=run["sequence"],
             tasks=tuple(run["tasks"]),
             seed=run["seed"],
             steps_per_task=per_task,
             steps=found.steps,
             curves=found.curves,
-            settings=settings
-            | {name.removeprefix("settings."): own for name, own in run.get("own", {}).items()},
+            settings=settings | own,
             description=description,
             index=index,
             finished=finished,
             recorded=lost is None,
             failed_at=failed_at,
             warnings=warnings.get(index, ()),
-            training_every=every,
+            training_every=training_every(folder),
             without_success=tuple(task for task in dict.fromkeys(run["tasks"]) if task in silent),
         )
         problems += _wrong_with(result, found, lost)

@@ -1,25 +1,11 @@
 """Tidy pandas frames of what was measured: scores, evaluations, stages and runs.
 
-The frame of scores is what metrics, intervals and tables are computed from. It has a row for each
-complete run of a sequence and each of its tasks:
-
-| column | meaning |
-|---|---|
-| label, method, variant, sequence, family | whose row it is |
-| seed, position, task, tasks | the run's seed, the place of the task, and the number of tasks |
-| steps_per_task, evaluations, window | a stage, its evaluations, and how many count at its end |
-| run | the `RunResult` |
-| trained, final, forgotten | p_i at the end of its own stage and of the sequence, and the loss |
-| area | AUC_i of the task in its own stage |
-| alone, reference | AUC_i of the single-task runs compared with, and their mean |
-| transfer | FT_i; NaN if nothing is to gain, or if any task of the sequence lacks a reference |
-| seeds | all seeds of the label, on any sequence, from which the bootstrap draws |
-
-For methods that train all tasks at once, what concerns a task's own stage is NaN.
+Metrics, intervals and tables are computed from the frame of scores.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +15,7 @@ import pandas as pd
 from recall.analysis import metrics
 from recall.analysis.collection import Collection, gather
 from recall.analysis.labels import family_of, grouped
-from recall.analysis.metrics import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
+from recall.analysis.metrics import FORGETTING, PERFORMANCE, RETURN, TRANSFER, Measure
 from recall.analysis.references import References
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.errors import BadValueError, UnknownNameError
@@ -38,12 +24,20 @@ from recall.files.paths import given_paths
 from recall.runs.evaluations import FIELDS, MODES, RATES
 
 Array = np.ndarray
-_WHO = ("label", "method", "preset", "sequence", "seed")
+_WHO = ("label", "method", "preset", "sequence", "seed", "run", "folder")
 SCORES = (
     "label", "method", "variant", "sequence", "family", "seed", "position", "task", "tasks",
     "steps_per_task", "evaluations", "window", "run", "trained", "final", "forgotten", "area",
     "alone", "reference", "transfer", "seeds",
 )  # fmt: skip
+"""The columns of scores, with a row for each complete run of a sequence and each of its tasks.
+
+Of a stage's `evaluations`, `window` count at its end: `trained` is p_i at the end of the own
+stage, `final` at that of the sequence, `forgotten` the loss. `area` is AUC_i; those of the
+single-task runs compared with are `alone`, their mean `reference`. `transfer` is NaN if nothing is
+to gain, or if a task of the sequence lacks a reference. The bootstrap draws from `seeds`, those of
+the label on any sequence. Of multi-task runs, what concerns a task's own stage is NaN.
+"""
 MEASURED = {PERFORMANCE: "final", FORGETTING: "forgotten", TRANSFER: "transfer"}
 """The column of which each metric is a mean."""
 
@@ -56,7 +50,6 @@ class Analysis:
     measure: Measure
     scores: pd.DataFrame
     problems: tuple[str, ...] = ()
-    """Sentences about runs that are left out because they lack a measured value."""
     references: Mapping[tuple[str, str, str], References] = field(default_factory=dict)
     """The single-task runs compared with, by label, sequence and task."""
 
@@ -64,8 +57,7 @@ class Analysis:
 def analyse(collection: Collection, measure: Measure | None = None) -> Analysis:
     """Return the scores of all complete runs of more than one task.
 
-    Sequences none of whose tasks report success are scored by return alone, and tasks that do not
-    report it have no rows.
+    Tasks that do not report success have no rows, and sequences without any that does neither.
     """
     measure = measure or Measure()
     measured = collection if measure.field == RETURN else collection.with_success
@@ -104,13 +96,11 @@ def analyse(collection: Collection, measure: Measure | None = None) -> Analysis:
 def _measured(run: RunResult, measure: Measure, places: list[int]) -> Array | None:
     """Return p_i(N D), p_i(i D) and AUC_i, [value, task]; None if one of a task is not known."""
     curve = run.curve(measure.mode, measure.field)
-    values = np.stack(
-        [
-            metrics.final_successes(curve, measure.window),
-            metrics.trained_successes(curve, measure.window),
-            metrics.areas(curve),
-        ]
+    final, trained = (
+        successes(curve, measure.window)
+        for successes in (metrics.final_successes, metrics.trained_successes)
     )
+    values = np.stack([final, trained, metrics.areas(curve)])
     needed = values
     if is_multi_task(run.method):
         values[1:], needed = np.nan, values[:1]
@@ -175,43 +165,34 @@ def matrix(rows: pd.DataFrame, column: str) -> Array:
 
 def evaluations_frame(collection: Collection) -> pd.DataFrame:
     """Return a frame with a row for each run, step, task and mode."""
-    parts = [_evaluations(run, mode) for run in collection.runs for mode in MODES]
-    if not parts:
-        names = [*_WHO, "run", "folder", "step", "position", "task", "mode", *FIELDS]
-        return pd.DataFrame(columns=names)
-    return pd.concat(parts, ignore_index=True)
-
-
-def _evaluations(run: RunResult, mode: str) -> pd.DataFrame:
-    count, tasks = len(run.steps), len(run.tasks)
-    frame = pd.DataFrame(
-        {
+    parts = []
+    for run, mode in product(collection.runs, MODES):
+        count, tasks = len(run.steps), len(run.tasks)
+        part = {
             **_who(run),
             "step": np.repeat(run.steps, tasks),
             "position": np.tile(np.arange(tasks), count),
             "task": np.tile(np.array(run.tasks, object), count),
             "mode": mode,
         }
-    )
-    for name in FIELDS:
-        known = (mode, name) in run.curves
-        frame[name] = run.curve(mode, name).success.ravel() if known else np.nan
-    return frame.dropna(subset=list(FIELDS), how="all")
+        for name in FIELDS:
+            known = (mode, name) in run.curves
+            part[name] = run.curve(mode, name).success.ravel() if known else np.nan
+        parts.append(pd.DataFrame(part).dropna(subset=list(FIELDS), how="all"))
+    if not parts:
+        return pd.DataFrame(columns=[*_WHO, "step", "position", "task", "mode", *FIELDS])
+    return pd.concat(parts, ignore_index=True)
 
 
 def _who(run: RunResult) -> dict[str, Any]:
-    return {
-        **{name: getattr(run, name) for name in _WHO},
-        "run": run.name,
-        "folder": str(run.folder),
-    }
+    own = {"run": run.name, "folder": str(run.folder)}
+    return {name: own.get(name) or getattr(run, name) for name in _WHO}
 
 
 def stages_frame(analysis: Analysis) -> pd.DataFrame:
-    """Return a frame with a row for each run, finished stage and task.
+    """Return a frame with a row for each run, finished stage and task, trained or not.
 
-    Rows of tasks not yet trained show what transfers to them without training, and rows of old
-    tasks what later ones gave them or took from them. Runs that train all tasks at once have none.
+    Runs that train all tasks at once have none.
     """
     measure = analysis.measure
     rows = []
@@ -227,16 +208,19 @@ def stages_frame(analysis: Analysis) -> pd.DataFrame:
                 for position, value in enumerate(values.tolist())
                 if np.isfinite(value)
             ]
-    names = ("run", "folder", "stage", "trained", "position", "task", measure.field)
+    names = ("stage", "trained", "position", "task", measure.field)
     return pd.DataFrame(rows, columns=[*_WHO, *names])
 
 
 def runs_frame(analysis: Analysis) -> pd.DataFrame:
     """Return a frame with a row for each run, with its metrics and settings."""
     runs = analysis.collection.runs
-    columns = [MEASURED[metric] for metric in METRICS]
-    means = analysis.scores.groupby("run", sort=False)[columns].mean()
+    means = analysis.scores.groupby("run", sort=False)[list(MEASURED.values())].mean()
     settings = sorted({name for run in runs for name in run.settings})
+
+    def plain(value: Any) -> Any:
+        return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
     return pd.DataFrame(
         {
             **_who(run),
@@ -247,18 +231,13 @@ def runs_frame(analysis: Analysis) -> pd.DataFrame:
             "finished": run.finished,
             "failed_at": run.failed_at,
             **{
-                metric: means.at[run, MEASURED[metric]] if run in means.index else np.nan
-                for metric in METRICS
+                metric: means.at[run, column] if run in means.index else np.nan
+                for metric, column in MEASURED.items()
             },
-            **{name: _plain(run.settings.get(name)) for name in settings},
+            **{name: plain(run.settings.get(name)) for name in settings},
         }
         for run in runs
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return a setting as a number, a text, True, False or None; lists become texts."""
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 FRAMES = {
@@ -272,8 +251,7 @@ def write_data(analysis: Analysis, folder: Path) -> None:
     """Write all frames but the scores as CSV."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in FRAMES.items():
-        text = make(analysis).to_csv(index=False, lineterminator="\n")
-        write_text(folder / f"{name}.csv", text)
+        write_text(folder / f"{name}.csv", make(analysis).to_csv(index=False, lineterminator="\n"))
 
 
 def frame(
@@ -283,8 +261,7 @@ def frame(
     """Return every evaluation, stage or run below some folders as a pandas DataFrame.
 
     Args:
-        folders: Folders of fleets, or folders that contain them. Those that cannot be read are left
-            out.
+        folders: Folders of fleets, or folders that contain them; what cannot be read is left out.
         table: "evaluations" has a row for each run, step, task and mode; "stages" one for each run,
             stage and task, with the success at the end of the stage; "runs" one for each run, with
             its metrics and settings.

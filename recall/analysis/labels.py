@@ -1,9 +1,7 @@
 """Names in reports: labels of runs, and families of sequences, which share tables and figures.
 
-A label is a method, its preset, and every setting that departs from it. It says the same whatever
-other runs are shown: a run without distillation is never plain RECALL. Settings of the experiment
-(OF_EXPERIMENT: the schedule, the precision of products, ...) and of methods that are not registered
-are named only where runs of a method that are shown together differ in them.
+A label is a method, its preset, and every setting that departs from it. Settings of OF_EXPERIMENT
+and of unregistered methods are named only where runs of a method that are shown together differ.
 """
 
 import dataclasses
@@ -63,25 +61,28 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
 
     Runs of a method are compared with those that tables show beside them.
     """
-    usual = {table: _usual_steps(group) for table, group in grouped(runs, _table_of).items()}
+    usual: dict[str, int | None] = {}
+    for table, group in grouped(runs, _table_of).items():
+        counts = Counter(run.steps_per_task for run in group).most_common(2)
+        tied = len(counts) > 1 and counts[0][1] == counts[1][1]
+        usual[table] = None if tied else counts[0][0]
     named = []
     for group in grouped(runs, lambda run: (run.method, run.source, _table_of(run))).values():
-        varying = _varying([run.settings for run in group])
+        told = {BOUNDARIES, *_varying([run.settings for run in group])}
         for run in group:
             preset = nearest_preset(run.method, run.settings)
-            ours = run.method in METHODS and run.source != continual_world_logs.SOURCE
+            imported = run.source == continual_world_logs.SOURCE
+            ours = run.method in METHODS and not imported
             changes = {
                 name: value
                 for name, value in departures(run.method, run.settings, preset).items()
                 if name not in _STEPS
-                and (
-                    name in {BOUNDARIES, *varying} or (ours and not name.startswith(OF_EXPERIMENT))
-                )
+                and (name in told or (ours and not name.startswith(OF_EXPERIMENT)))
             }
             if run.steps_per_task != usual[_table_of(run)]:
                 changes[STEPS] = run.steps_per_task
-            imported = IMPORTED if run.source == continual_world_logs.SOURCE else ""
-            variant = ", ".join(filter(None, [imported, settings_in_words(changes)]))
+            words = [IMPORTED if imported else "", settings_in_words(changes)]
+            variant = ", ".join(filter(None, words))
             label = label_of(run.method, variant, preset)
             named.append(
                 dataclasses.replace(
@@ -101,12 +102,6 @@ def _table_of(run: RunResult) -> str:
     return "long" if run.sequence in LONG else family_of(run.sequence)
 
 
-def _usual_steps(runs: Sequence[RunResult]) -> int | None:
-    """Return the steps per task of most runs of a table, or None if there is no such number."""
-    counts = Counter(run.steps_per_task for run in runs).most_common(2)
-    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
-
-
 def _varying(runs: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the settings that matter in which runs, given by their settings, differ."""
     compared = [settings_that_matter(settings) for settings in runs]
@@ -117,8 +112,7 @@ def _varying(runs: Sequence[Mapping[str, Any]]) -> set[str]:
 def main_labels(runs: Iterable[RunResult]) -> list[str]:
     """Return the labels without variants of each method, or all its labels if it has no others.
 
-    Runs that were imported from other code count apart from ours: they have settings of their own,
-    so neither can stand for the other. Labels are in the order of methods, then of `runs`.
+    Imported runs count apart from ours. Labels are in the order of methods, then of `runs`.
     """
     chosen: list[str] = []
     for by_method in grouped(runs, lambda run: run.method).values():
@@ -137,15 +131,11 @@ def of_other_code(runs: Iterable[RunResult]) -> list[str]:
         for plugin, facts in run.description.get("plugin_sources", {}).items():
             labels = codes.setdefault(plugin, {})
             labels.setdefault(run.label, set()).add(str(facts.get("source")))
-    several = {
-        plugin: [label for label, found in labels.items() if len(found) > 1]
-        for plugin, labels in codes.items()
-    }
     return [
-        f"Runs of {few(labels, _MOST_NAMED)} were trained with different code of the plug-in "
+        f"Runs of {few(several, _MOST_NAMED)} were trained with different code of the plug-in "
         f"{plugin} (plugin_sources in run.json), and share a label."
-        for plugin, labels in several.items()
-        if labels
+        for plugin, labels in codes.items()
+        if (several := [label for label, found in labels.items() if len(found) > 1])
     ]
 
 
@@ -182,10 +172,8 @@ def method_label(method: str) -> str:
 
 def label_of(method: str, variant: str = "", preset: str = DEFAULT) -> str:
     """Return the label of a run in tables and figures."""
-    parts = [method_label(method)]
-    parts += [f"preset {preset}"] if preset != DEFAULT else []
-    parts += [variant] if variant else []
-    return ", ".join(parts)
+    named = f"preset {preset}" if preset != DEFAULT else ""
+    return ", ".join(filter(None, [method_label(method), named, variant]))
 
 
 def order_of(method: str, variant: str) -> tuple[Any, ...]:

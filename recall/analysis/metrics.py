@@ -1,19 +1,6 @@
-"""The paper's metrics (section 5.1), from the success of runs over time.
+"""The paper's metrics (section 5.1) from the success of runs over time, as in docs/report.md.
 
-With p_i(t) the success rate of task i at step t, N tasks and D steps per task:
-
-    average performance  P(t)  = 1/N sum_i p_i(t)
-    forgetting           F     = 1/N sum_i p_i(i D) - p_i(N D)
-    forward transfer     FT    = 1/N sum_i FT_i
-                         FT_i  = (AUC_i - AUC_i^b) / (1 - AUC_i^b)
-                         AUC_i = 1/D integral of p_i over the task's own stage
-
-p_i at a boundary is the mean of the stage's last `window` evaluations: a single one has only ten
-episodes, and its noise would be the metric's noise. But the window is at most a fifth of the stage,
-because the mean over more of it would measure how fast a task is learned. The integral is the
-mean of the stage's evaluations, each weighted by the steps since the one before: the last interval
-of a stage may be shorter than the others. Non-finite values are left out of these means; a boundary
-that a run did not reach has no value (NaN).
+Non-finite values are left out of means; a boundary that a run did not reach has no value (NaN).
 """
 
 from dataclasses import dataclass
@@ -37,7 +24,6 @@ TITLES = {
     FORGETTING: "forgetting",
     TRANSFER: "forward transfer",
 }
-"""The metrics in words, for headings and sentences."""
 LOWER_IS_BETTER = (FORGETTING,)
 _OF_SUCCESS = tuple(name for name in FIELDS if name != RETURN)
 
@@ -63,7 +49,6 @@ def of_success(measure: Measure | None) -> Measure:
 class Curves:
     """One run's success rates: `success[evaluation, task]` at `steps[evaluation]`."""
 
-    name: str
     tasks: tuple[str, ...]
     steps_per_task: int
     steps: Array
@@ -135,23 +120,20 @@ def area(curve: Curves, task: int) -> float:
     end = (task + 1) * curve.steps_per_task
     if not _reached(curve, end):
         return float("nan")
-    values = curve.success[_rows_of_stage(curve, end), task]
-    return _mean_over(steps_of_stage(curve, task), values)
+    return _mean_over(steps_of_stage(curve, task), curve.success[_rows_of_stage(curve, end), task])
 
 
 def _mean_over(steps: Array, values: Array) -> float:
     """Return the mean of the finite values, each weighted by the steps since the one before."""
     there = np.isfinite(values)
-    if not there.any():
-        return float("nan")
-    return float(np.average(values[there], weights=np.diff(steps, prepend=0)[there]))
+    weights = np.diff(steps, prepend=0)[there]
+    return float(np.average(values[there], weights=weights)) if there.any() else float("nan")
 
 
 def area_at(reference: Curves, steps: Array) -> float:
     """Return AUC of a single-task run from its curve at other steps [evaluation], interpolated.
 
-    Before its first evaluation the curve has the value of the first one, unless step 0 was
-    evaluated too, and after its last evaluation the value of the last one.
+    Before its first evaluation, unless step 0 was evaluated too, the curve has the value of it.
     """
     success = reference.success[:, 0]
     there = np.isfinite(success)

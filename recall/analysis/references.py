@@ -1,8 +1,7 @@
 """Single-task runs of plain SAC that forward transfer compares with, and why others are refused.
 
-A reference may differ from the run that it is compared with in the sequence, the method and, if
-there is no other, in the settings of TOLERATED. It may also be longer: plain SAC does not know how
-long it will train, so the beginning of its curve is that of a shorter run.
+A reference may be longer than the run: plain SAC does not know how long it will train. It may
+differ in the settings of TOLERATED if there is no other.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -83,11 +82,7 @@ def find_references(
 def _comparable(
     run: RunResult, task: str, candidates: Iterable[RunResult]
 ) -> tuple[list[RunResult], list[str]]:
-    """Return the runs that are most alike, and sentences on those that are too different.
-
-    Runs with the fewest steps come first, and among these those with the same settings. All that
-    are returned have the same number of steps.
-    """
+    """Return the shortest runs that fit, of these the most alike, and sentences on the others."""
     found: dict[tuple[int, bool], list[RunResult]] = {}
     refused: dict[str, None] = {}
     for other in candidates:

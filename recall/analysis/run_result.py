@@ -27,13 +27,12 @@ class RunResult:
     """The result of one run: one method on one sequence with one seed.
 
     `curves[mode, field]` is [evaluation, task] at `steps` [evaluation], with NaN where nothing was
-    recorded. Training records are read from the folder at first use.
+    recorded. It was written by the code `source`: `recall` or `continual_world`.
     """
 
     name: str
     folder: Path
     method: str
-    """The method's name in the registry."""
     sequence: str
     tasks: tuple[str, ...]
     seed: int
@@ -41,11 +40,9 @@ class RunResult:
     steps: Array
     curves: Mapping[tuple[str, str], Array]
     label: str = ""
-    """Label in tables and figures: the method, its preset and its variant."""
     variant: str = ""
-    """How its settings differ from those of its preset, in words."""
+    """How its settings differ from those of its preset, in words and as `changes`."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """The same difference as settings with their values."""
     preset: str = DEFAULT
     """The preset that its settings are nearest to."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -53,12 +50,10 @@ class RunResult:
     description: Mapping[str, Any] = field(default_factory=dict)
     """run.json, or the imported configuration: versions, machine, command, settings."""
     index: int = 0
-    """Index of the run in its fleet."""
     finished: bool = True
     recorded: bool = True
     """False if it is finished, but its evaluations at its last step are lost."""
     failed_at: int | None = None
-    """The step at which its numbers became non-finite, if they did."""
     warnings: tuple[dict[str, Any], ...] = ()
     """The records of its health warnings (recall.runs.health)."""
     training_every: int | None = None
@@ -66,21 +61,22 @@ class RunResult:
     without_success: tuple[str, ...] = ()
     """The tasks of which no success is known; theirs is recorded as 0."""
     source: str = "recall"
-    """The code that wrote the records: `recall` or `continual_world`."""
+    training_problem: str | None = None
+    """What is wrong with the training records, once they were read."""
 
     @property
     def total_steps(self) -> int:
-        """Return the number of steps of the whole sequence."""
+        """The number of steps of the whole sequence."""
         return len(self.tasks) * self.steps_per_task
 
     @property
     def complete(self) -> bool:
-        """Return True if the run was trained and recorded to its end."""
+        """Whether the run was trained and recorded to its end."""
         return self.finished and self.recorded and self.failed_at is None
 
     @property
     def state(self) -> str:
-        """Return how the run ended, in words."""
+        """How the run ended, in words."""
         if self.failed_at is not None:
             return f"failed at {self.failed_at:,}"
         if not self.recorded:
@@ -94,7 +90,7 @@ class RunResult:
 
     @property
     def reached(self) -> set[str]:
-        """Return the tasks that were solved in at least one evaluation."""
+        """The tasks that were solved in at least one evaluation."""
         curves = [curve for (_, name), curve in self.curves.items() if name == FIELDS[0]]
         solved = np.any([(curve > 0).any(axis=0) for curve in curves], axis=0)
         return {task for task, found in zip(self.tasks, solved, strict=True) if found}
@@ -116,22 +112,14 @@ class RunResult:
             values = np.where(silent, np.nan, values)
         # The trainer evaluates the end of every stage; logs of other programs need not have it.
         ends = self.source == "recall" and not is_multi_task(self.method)
-        return Curves(self.name, self.tasks, self.steps_per_task, self.steps, values, ends)
+        return Curves(self.tasks, self.steps_per_task, self.steps, values, ends)
 
     @cached_property
-    def training(self) -> dict[str, Array]:
+    def training(self) -> Columns:
         """Return the columns of the training records: `step` [record], others [record(, task)].
 
-        The result is empty if there are no records. NaN stands for numbers that a record lacks.
+        The result is empty if there are none. NaN stands for numbers that a record lacks.
         """
-        return self._records[0]
-
-    @property
-    def training_problem(self) -> str | None:
-        """Return what is wrong with the training records, if they were read and have a problem."""
-        read = vars(self).get("_records")
-        return None if read is None else read[1]
-
-    @cached_property
-    def _records(self) -> tuple[Columns, str | None]:
-        return read_training(self.folder, self.index, len(self.tasks))
+        columns, problem = read_training(self.folder, self.index, len(self.tasks))
+        object.__setattr__(self, "training_problem", problem)
+        return columns

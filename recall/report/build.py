@@ -4,7 +4,7 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -24,15 +24,13 @@ from recall.report.page import page
 from recall.report.tables import all_tables
 from recall.report.tables.protocols import protocol_tables
 from recall.report.tables.table import Table, notes_below
-from recall.report.tables.terminal import print_table
-from recall.report.tables.writers import write_tables
+from recall.report.tables.writers import print_table, write_tables
 from recall.runs.wording import counted
 from recall.settings.checked import from_plain
 
 Folder = str | Path
 PAGE = "index.html"
 FILE = "files.json"
-"""The list of the files that a report wrote, so that the next one can replace them."""
 _FOLDERS = ("tables", "figures", "data")
 _NEW = ".new-"  # how the name of a folder begins in which a report is being written
 
@@ -66,8 +64,7 @@ def make_report(
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
     Runs that cannot be read are left out and reported in `problems`; it is an error if there is
-    nothing to show at all. Files that an earlier report wrote into `out` are replaced once the new
-    report is complete, and no others.
+    nothing to show at all. Only files of an earlier report are replaced, once the new is complete.
 
     Args:
         folders: Folders of runs, or folders that contain them.
@@ -101,10 +98,7 @@ def make_board(
     measure: Measure | None = None,
     console: Console | None = None,
 ) -> Report:
-    """Write a page of all methods below `folders`, with a table for every protocol, into `out`.
-
-    The arguments are those of `make_report`.
-    """
+    """Write a page of all methods below `folders`, with a table for every protocol, into `out`."""
     out, given = given_path(out, "out"), given_paths(folders, "folders")
     collection = _gathered(given, reference)
     if not collection.sequential.runs:
@@ -140,12 +134,10 @@ def write_report(
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis, board)
-    status = (
-        contextlib.nullcontext()
-        if console is None
-        else console.status("Writing tables and figures")
-    )
-    with replacing_earlier(out) as new, status:
+    with (
+        replacing_earlier(out) as new,
+        console.status("Writing tables and figures") if console else contextlib.nullcontext(),
+    ):
         write_tables(tables, new / "tables")
         write_data(analysis, new / "data")
         gallery = draw_all(
@@ -158,11 +150,17 @@ def write_report(
             console.print(f"[yellow]{escape(caution)}[/yellow]", soft_wrap=True)
         for problem in problems:
             console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
-    return Report(out, collection, analysis, tables, gallery.moved(new, out), problems)
+    drawn = tuple(
+        replace(
+            each, paths={kind: out / path.relative_to(new) for kind, path in each.paths.items()}
+        )
+        for each in gallery
+    )
+    return Report(out, collection, analysis, tables, replace(gallery, drawn=drawn), problems)
 
 
 def problems_of(analysis: Analysis, board: bool = False) -> tuple[str, ...]:
-    """Return the problems of gathering, of metrics and training records, and health warnings."""
+    """Return all that was wrong: gathering, metrics, training records, and health warnings."""
     collection = analysis.collection
     training = (run.training_problem for run in collection.runs)
     found = [
@@ -206,10 +204,11 @@ def replacing_earlier(folder: Path) -> Iterator[Path]:
     """Let the caller write a report into a new folder, whose files then move into `folder`.
 
     They replace those that an earlier report wrote there, and no others; a folder that holds
-    anything but an earlier report, or the start of one, is refused. If the caller fails or is
-    interrupted, the earlier report stays as it is.
+    anything but an earlier report, or the start of one, is refused. If the caller fails, all stays
+    as it is.
     """
-    for path in sorted(folder.iterdir()) if folder.is_dir() and not _listed(folder) else ():
+    earlier = _listed(folder)
+    for path in sorted(folder.iterdir()) if folder.is_dir() and not earlier else ():
         if path.name not in _FOLDERS and not path.name.startswith(_NEW):
             raise BadValueError(
                 f"{folder} is not empty, and {path.name} in it is not an earlier report's: choose "
@@ -218,37 +217,32 @@ def replacing_earlier(folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder.glob(f"{_NEW}*"))  # of reports that were killed
     # In `folder` and not beside it, which may be another disk, or not writable.
-    with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder, ignore_cleanup_errors=True) as name:
-        yield Path(name)
-        _move(Path(name), folder)
+    with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder, ignore_cleanup_errors=True) as place:
+        new = Path(place)
+        yield new
+        names = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
+        # With both in the list, the next report finds all files even if this one ends halfway.
+        _write_list(folder, names | earlier)
+        for path in (folder / name for name in earlier - names):
+            # A list that was edited must not lead to files outside the folder.
+            if folder.resolve() in path.resolve().parents and path.is_file():
+                path.unlink()
+                if path.parent != folder and not any(path.parent.iterdir()):
+                    path.parent.rmdir()
+        for name in sorted(names):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (new / name).replace(folder / name)
+        _write_list(folder, names)
 
 
-def _move(new: Path, folder: Path) -> None:
-    """Move the files of a report to their places, and remove those that only an earlier one had."""
-    earlier = _listed(folder)
-    names = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
-    # With both in the list, the next report finds all files even if this one ends halfway.
-    _write_list(folder, names.union(earlier))
-    for path in (folder / name for name in set(earlier) - names):
-        # A list that was edited must not lead to files outside the folder.
-        if folder.resolve() in path.resolve().parents and path.is_file():
-            path.unlink()
-            if path.parent != folder and not any(path.parent.iterdir()):
-                path.parent.rmdir()
-    for name in sorted(names):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (new / name).replace(folder / name)
-    _write_list(folder, names)
-
-
-def _listed(folder: Path) -> list[str]:
+def _listed(folder: Path) -> set[str]:
     """Return the files of the report in a folder; none if no report wrote the list."""
     try:
         names = read_json(folder / FILE)
     except BadValueError:  # no earlier report, or an unreadable list
-        return []
-    listed = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-    return listed if PAGE in listed else []  # a list without the page is another program's
+        return set()
+    listed = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+    return listed if PAGE in listed else set()  # a list without the page is another program's
 
 
 def _write_list(folder: Path, names: Iterable[str]) -> None:

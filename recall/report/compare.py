@@ -105,5 +105,4 @@ def _settings_table(sides: Sequence[Collection], names: Sequence[str]) -> Table:
         corner="setting",
         columns=tuple(names),
         rows=tuple(rows) or (Row("none", (Cell(text=MISSING),) * 2),),
-        group="settings",
     )

@@ -1,7 +1,6 @@
 """Archives on the Hugging Face Hub: pushed with a model card, and pulled as folders of others.
 
-A pulled archive is archived once more from where it was downloaded to. So it is checked as any
-folder is, and nothing but the files of an archive reaches its place.
+What was pulled is archived once more, so that it is checked as any folder is.
 """
 
 import contextlib

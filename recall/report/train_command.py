@@ -15,16 +15,12 @@ from recall.analysis.labels import grouped
 from recall.analysis.references import REFERENCE_METHOD, STEPS, needed
 from recall.analysis.run_result import RunResult
 
-# Another machine chooses these for itself.
-_NOT_REPEATED = ("schedule.workers", "schedule.checkpoint_minutes")
-
 
 def train_commands(description: Mapping[str, Any]) -> list[str]:
     """Return `recall train` with a preset and every setting that differs from it.
 
-    A command trains every sequence with every seed. A fleet that is a part of a study may lack some
-    of these runs, so there is a command for each group of sequences with the same seeds. There is
-    none if tasks are Python functions, which a command line cannot name.
+    There is a command for each group of sequences with the same seeds, and none if tasks are Python
+    functions, which a command line cannot name.
     """
     if description.get("functions"):
         return []
@@ -52,8 +48,10 @@ def reference_command(run: RunResult, tasks: Iterable[str], seeds: Iterable[int]
     """
     if run.source != "recall" or run.description.get("functions"):
         return None
-    settings = {STEPS: run.steps_per_task} | needed(run)
-    plugins = run.description.get("plugins", ())
+    settings, plugins = (
+        {STEPS: run.steps_per_task} | needed(run),
+        run.description.get("plugins", ()),
+    )
     return _command(REFERENCE_METHOD, tasks, map(str, seeds), run.preset, settings, plugins)
 
 
@@ -70,9 +68,9 @@ def _command(
     words += ["--preset", preset] if preset != DEFAULT else []
     given = settings_of_preset(method, preset)
     for name, value in settings.items():
-        differs = name not in given or comparable(value) != given[name]
-        if not differs or name in _NOT_REPEATED:
-            continue
+        same = name in given and comparable(value) == given[name]
+        if same or name in ("schedule.workers", "schedule.checkpoint_minutes"):
+            continue  # another machine chooses these for itself
         option = name.partition(".")[2].replace("_", "-")  # without the top-level group
         if isinstance(value, bool):
             groups, dot, last = option.rpartition(".")

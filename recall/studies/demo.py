@@ -20,7 +20,7 @@ from recall.filming.film import film
 from recall.methods import method_class
 from recall.policies.stored import TRAINED
 from recall.report.build import make_report
-from recall.report.tables.terminal import print_table
+from recall.report.tables.writers import print_table
 from recall.training.callbacks import Callback
 
 ROBOT_TASKS = ("stick-pull", "push-back", "hammer")

@@ -8,7 +8,9 @@ import pytest
 
 import recall
 from recall.analysis.collection import Collection, gather
+from recall.analysis.estimates import estimate
 from recall.analysis.frames import analyse, list_of, matrix, select, write_data
+from recall.analysis.metrics import TRANSFER
 from recall.errors import BadValueError, UnknownNameError
 from tests.factories.folders import write_fleet
 from tests.factories.runs import made_run
@@ -44,7 +46,9 @@ def test_transfer_needs_references_of_every_task_and_room_to_gain(tmp_path):
     assert scores["transfer"].isna().all()
     assert scores.groupby("task")["reference"].first()["push"] == 1.0
     write_fleet(tmp_path / "d", "fine_tuning", "window-close", success=lambda *_: 0.0)
-    transfer = analyse(gather(tmp_path)).scores.groupby("task")["transfer"].mean()
+    scores = analyse(gather(tmp_path)).scores
+    assert estimate(scores, TRANSFER).value == (0.25 + 0.625) / 2
+    transfer = scores.groupby("task")["transfer"].mean()
     assert transfer["hammer"] == 0.25
     assert transfer["window-close"] == 0.625
     assert np.isnan(transfer["push"])  # nothing is to gain

@@ -19,9 +19,13 @@ def test_variants_are_told_by_what_differs_and_sorted_by_size(tmp_path):
     for name, weight in (("a", 100.0), ("b", 10.0), ("c", 0.1), ("d", 1.0)):
         write_fleet(tmp_path / name, "recall", "cw6-1", distillation_weight=weight)
     write_fleet(tmp_path / "e", "recall", "cw6-1", distil=False, normalise_targets=False)
+    write_fleet(tmp_path / "f", "recall", "cw6-1", actor_heads="separate", learning_rate=0.0003)
+    write_fleet(tmp_path / "g", "recall", "cw6-1", memory_per_task=20_000)
     assert labels(tmp_path) == [
         "RECALL",
+        "RECALL, memory per task 20,000",
         "RECALL, no normalisation, no distillation",
+        "RECALL, separate actors, learning rate 0.0003",
         "RECALL, λ 0.1",
         "RECALL, λ 1",
         "RECALL, λ 100",
@@ -67,28 +71,6 @@ def test_how_runs_are_trained_is_no_variant_unless_they_differ_in_it(
     assert labels(tmp_path) == [label]
     write_fleet(tmp_path / "b", method, "cw3-2", **{setting: other})
     assert labels(tmp_path) == [label + each for each in named]
-
-
-def test_the_number_of_old_tasks_in_an_update_is_no_variant_where_all_fit(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", max_old_tasks=2)
-    write_fleet(tmp_path / "b", "recall", "cw3-2")
-    write_fleet(tmp_path / "c", "fine_tuning", "cw6-1", max_old_tasks=2)
-    write_fleet(tmp_path / "d", "fine_tuning", "cw6-2")
-    assert labels(tmp_path) == ["Fine-tuning", "RECALL"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "label"),
-    [
-        ({"actor_heads": "separate"}, "PM, separate actors"),
-        ({"memory_per_task": 10_000}, "PM, memory per task 10,000"),
-        ({"learning_rate": 0.0003}, "PM, learning rate 0.0003"),
-    ],
-)
-def test_a_variant_is_labelled_by_its_settings_in_words(tmp_path, changes, label):
-    write_fleet(tmp_path / "a", "perfect_memory")
-    write_fleet(tmp_path / "b", "perfect_memory", **changes)
-    assert labels(tmp_path) == ["PM", label]
 
 
 def test_runs_that_all_depart_from_the_defaults_all_say_so(tmp_path):

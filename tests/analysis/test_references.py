@@ -184,13 +184,13 @@ def test_shipped_runs_of_the_exact_length_come_before_longer_ones_that_were_foun
 def test_interpolation_starts_at_step_0_if_it_was_evaluated():
     steps = np.array([100, 200, 300, 400])
     success = np.array([0.0, 1.0, 0.5])
-    alone = Curves("alone", ("push",), 400, np.array([0, 200, 400]), success[:, None])
+    alone = Curves(("push",), 400, np.array([0, 200, 400]), success[:, None])
     # 0.5, 1, 0.75 and 0.5
     assert area_at(alone, steps) == pytest.approx(0.6875)
-    late = Curves("late", ("push",), 400, np.array([200, 400]), success[1:, None])
+    late = Curves(("push",), 400, np.array([200, 400]), success[1:, None])
     # 1, 1, 0.75 and 0.5
     assert area_at(late, steps) == pytest.approx(0.8125)
-    short = Curves("short", ("push",), 400, np.array([100, 200]), success[1:, None])
+    short = Curves(("push",), 400, np.array([100, 200]), success[1:, None])
     assert np.isnan(area_at(short, steps))
 
 

@@ -13,10 +13,9 @@ from recall.analysis.frames import select
 from recall.analysis.metrics import FORGETTING, PERFORMANCE
 from recall.methods import METHODS
 from recall.report.figures import Figure, Scene, Skipped, all_figures
-from recall.report.figures.comparisons import MEAN, RUNS
+from recall.report.figures.comparisons import MEAN, RUNS, matrices
 from recall.report.figures.curves import OWN_STAGE
 from recall.report.figures.layout import BOUNDARY
-from recall.report.figures.matrices import matrices
 from recall.report.figures.transfer_areas import ALONE, GAIN, LOSS, OWN
 from tests.factories.figures import (
     artists,

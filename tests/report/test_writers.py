@@ -16,8 +16,14 @@ from recall.files.names import stem
 from recall.report.build import show_tables
 from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Row, Table, estimate_text
-from recall.report.tables.terminal import LEFT_OUT, print_table
-from recall.report.tables.writers import comma_separated, latex, markdown, write_tables
+from recall.report.tables.writers import (
+    LEFT_OUT,
+    comma_separated,
+    latex,
+    markdown,
+    print_table,
+    write_tables,
+)
 from tests.factories.folders import write_fleet
 
 TABLE = Table(

@@ -1,7 +1,4 @@
-"""Draw the figures of a report: functions of a scene that yield figures, or why there are none.
-
-`draw_all` saves the figures that there are runs for.
-"""
+"""Draw the figures of a report: functions of a scene yield figures, or why there are none."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,10 +12,9 @@ from recall.analysis.metrics import Measure
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import replacement, temporary_of
 from recall.plugins import HOW_TO_IMPORT, Registry, note
-from recall.report.figures.comparisons import seeds
+from recall.report.figures.comparisons import pair_matrices, seeds
 from recall.report.figures.curves import average_success, current_task, family_figures, task_curves
 from recall.report.figures.figure import Detailed, Drawn, Figure, Gallery, Scene, Skipped
-from recall.report.figures.matrices import pair_matrices
 from recall.report.figures.style import STYLES, Style
 from recall.report.figures.training import q_scale, training
 from recall.report.figures.transfer_areas import transfer_areas
@@ -70,7 +66,6 @@ def draw_all(
     """Draw every figure that the runs have data for into `folder`; `kinds` selects some of them.
 
     `detailed` is the number of sequences per family that get figures of their own; None means all.
-    These figures take most of the time. `style` is that of a page or of a paper.
     """
     scene = Scene(collection, measure or Measure(), detailed, style)
     drawn, skipped = [], []

@@ -1,12 +1,8 @@
-"""Group runs into panels, and compute means of their curves with pointwise bootstrap intervals.
-
-Whole runs are resampled, the same draws at all points of all curves.
-"""
+"""Group runs into panels, and compute means of their curves with pointwise bootstrap intervals."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -33,22 +29,22 @@ class Group:
 
     @property
     def ends(self) -> list[int]:
-        """Return the last step of every stage."""
+        """The last step of every stage."""
         return [self.steps_per_task * (task + 1) for task in range(len(self.tasks))]
 
     @property
     def middles(self) -> list[float]:
-        """Return the step in the middle of every stage."""
+        """The step in the middle of every stage."""
         return [end - self.steps_per_task / 2 for end in self.ends]
 
     @property
     def every_run(self) -> list[RunResult]:
-        """Return the runs of all labels."""
+        """The runs of all labels."""
         return [run for runs in self.runs.values() for run in runs]
 
     @property
     def in_words(self) -> str:
-        """Return the tasks as text; a repeated sequence is written as such."""
+        """The tasks as text; a repeated sequence is written as such."""
         half = len(self.tasks) // 2
         if half > 1 and self.tasks[:half] == self.tasks[half:]:
             return "2 \N{MULTIPLICATION SIGN} (" + ", ".join(self.tasks[:half]) + ")"
@@ -56,9 +52,8 @@ class Group:
 
 
 def shown_labels(collection: Collection, staged: bool = False) -> list[str]:
-    """Return the labels to draw: the main ones, or all if there is only one method.
+    """Return the labels to draw: the main ones, or all variants if there is only one method.
 
-    The variants of an only method are what its figures compare. Tables have one for variants.
     `staged` leaves out methods that train all tasks at once.
     """
     runs = collection.sequential.runs
@@ -81,10 +76,7 @@ def families(collection: Collection, staged: bool = False) -> dict[str, list[Gro
 
 
 def group_of(sequence: str, part: Collection, order: Iterable[str]) -> Group:
-    """Return the runs with the most common tasks and steps; the collection reports the others.
-
-    If two are as common, the longer runs are kept, in whatever order they are given.
-    """
+    """Return the runs with the most common tasks and steps; of equally common ones, the longer."""
     shapes = Counter((run.tasks, run.steps_per_task) for run in part.runs)
     tasks, steps = max(shapes, key=lambda shape: (shapes[shape], shape[1]))
     agree = part.where(lambda run: (run.tasks, run.steps_per_task) == (tasks, steps)).by_label()
@@ -103,12 +95,11 @@ def described(groups: Sequence[Group], points: int | None = None) -> str:
     spans = {label: spanned(found) for label, found in counts.items()}
     alike = set(spans.values())
     each = [f"{label} {n}" for label, n in spans.items()] if len(alike) > 1 else alike
-    text = "One run each."
-    if alike != {"1"}:
-        text = (
-            f"Means of {', '.join(each)} runs with 90 % bootstrap intervals, for which whole runs "
-            "are resampled."
-        )
+    text = (
+        f"Means of {', '.join(each)} runs with 90 % bootstrap intervals, for which whole runs are "
+        "resampled."
+    )
+    text = "One run each." if alike == {"1"} else text
     runs = [run for group in groups for run in group.every_run]
     return text if points is None else f"{text} {neighbours(runs, points)}".rstrip()
 
@@ -128,10 +119,7 @@ def silence(groups: Iterable[Group]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """A mean curve with its interval; every array is [step].
-
-    A point with a single run has no interval: low and high equal its mean.
-    """
+    """A mean curve with its interval; every array is [step]."""
 
     steps: Array
     mean: Array
@@ -143,10 +131,9 @@ class Band:
 def band(curves: Sequence[tuple[Array, Array]], ends: Sequence[int] = ()) -> Band:
     """Return the mean of curves (steps, values); a point averages the runs that have a number.
 
-    A curve that has no point where others have one is interpolated there, up to its last point:
-    otherwise the mean would jump between the runs that have the even and the odd points. `ends`
-    are the last steps of stages if a curve shows another task in each: nothing is interpolated
-    between the last point of one task and the first point of the next.
+    A curve without a point where others have one is interpolated there, up to its last point, so
+    that the mean does not jump. Nothing is interpolated across `ends`, after which curves show
+    another task.
     """
     columns = [pd.Series(values, steps, float) for steps, values in curves]
     # A run that was killed may have logged some steps twice.
@@ -161,17 +148,12 @@ def band(curves: Sequence[tuple[Array, Array]], ends: Sequence[int] = ()) -> Ban
     return Band(table.index.to_numpy(), mean, low, high, len(curves))
 
 
-@cache
-def _draws(runs: int) -> Array:
-    """Return [run, draw] how often each run is drawn, the same for all points of all curves."""
-    even = np.full(runs, 1.0 / runs)
-    return generator(f"band of {runs}").multinomial(runs, even, size=DRAWS).T.astype(float)
-
-
 def _interval(table: Array, mean: Array) -> tuple[Array, Array]:
-    if table.shape[1] < 2 or not table.size:
+    runs = table.shape[1]
+    if runs < 2 or not table.size:
         return mean, mean
-    draws, there = _draws(table.shape[1]), np.isfinite(table)
+    even, there = np.full(runs, 1.0 / runs), np.isfinite(table)
+    draws = generator(f"band of {runs}").multinomial(runs, even, size=DRAWS).T.astype(float)
     drawn = there @ draws
     # A draw without any run that reached a point says nothing about it: use the mean instead.
     means = np.where(
@@ -196,26 +178,18 @@ def current(run: RunResult, steps: Array, values: Array) -> Array:
 def bands_of(
     group: Group, curve_of: CurveOf, points: int, ends: Sequence[int] = ()
 ) -> dict[str, Band]:
-    """Return the mean curve of every label that has one, with about `points` points per stage.
-
-    `ends` are the last steps of stages if a curve shows another task in each.
-    """
+    """Return the mean curve of every label that has one, with about `points` points per stage."""
     found = {}
     for label, runs in group.runs.items():
-        curves = [
-            (steps, values)
-            for steps, values in thinned([(run, *curve_of(run)) for run in runs], points)
-            if np.isfinite(values).any()
-        ]
-        if curves:
-            found[label] = band(curves, ends)
+        curves = thinned([(run, *curve_of(run)) for run in runs], points)
+        if known := [curve for curve in curves if np.isfinite(curve[1]).any()]:
+            found[label] = band(known, ends)
     return found
 
 
 def _longest(curves: Iterable[tuple[RunResult, Array]]) -> int:
-    return max(
-        (int(np.bincount(stage_of(steps, run)).max(initial=0)) for run, steps in curves), default=0
-    )
+    stages = (np.bincount(stage_of(steps, run)) for run, steps in curves)
+    return max((int(stage.max(initial=0)) for stage in stages), default=0)
 
 
 def thinned(
@@ -223,8 +197,8 @@ def thinned(
 ) -> list[tuple[Array, Array]]:
     """Return (steps, values) of each run with about `points` points per stage.
 
-    Neighbouring values of a stage are averaged, at the step of the last one. All runs have the
-    same bins, also those that ended early: otherwise their mean would have steps of its own.
+    Neighbouring values of a stage are averaged, at the step of the last one. All runs have the same
+    bins, also those that ended early: otherwise their mean would have steps of its own.
     """
     longest = _longest((run, steps) for run, steps, _ in curves)
     bins = longest // -(-longest // points) if longest > points else 0
@@ -232,9 +206,7 @@ def thinned(
     for run, steps, values in curves:
         if bins and len(steps):
             table = pd.DataFrame({"step": steps, "value": values})
-            table = table.groupby(-(-steps * bins // run.steps_per_task)).agg(
-                {"step": "last", "value": "mean"}
-            )
-            steps, values = table["step"].to_numpy(), table["value"].to_numpy()
+            parts = table.groupby(-(-steps * bins // run.steps_per_task))
+            steps, values = parts.step.last().to_numpy(), parts.value.mean().to_numpy()
         found.append((steps, values))
     return found

@@ -1,8 +1,4 @@
-"""Draw panels of mean curves over steps: success over sequences, and every task's own curve.
-
-`curve_figure` draws declared panels. `family_figures` makes a figure for each family of sequences
-from a function that takes a run and returns a curve; plug-ins use it too.
-"""
+"""Draw panels of mean curves over steps: success over sequences, and every task's own curve."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,11 +44,10 @@ class Panel:
     bands: Mapping[str, Band]
     scale: Scale = "rate"
     detail: str = ""
-    """Written below the title."""
     stage: int | None = None
     """The stage to shade."""
     ends: Sequence[int] = ()
-    """Steps after which the curves are interrupted, because they show another task."""
+    """Steps after which curves show another task."""
     named: bool = False
     """Whether every stage's task is written above it, instead of the title."""
 
@@ -83,9 +78,8 @@ def curve_figure(
         draw_bands(ax, panel.bands, styles, panel.ends)
         if panel.stage is not None:
             end = group.ends[panel.stage]
-            ax.axvspan(
-                end - group.steps_per_task, end, color=SHADE, linewidth=0, zorder=0, label=OWN_STAGE
-            )
+            start = end - group.steps_per_task
+            ax.axvspan(start, end, color=SHADE, linewidth=0, zorder=0, label=OWN_STAGE)
         bottom = index + columns >= len(panels)
         layout.steps_axis(ax, group.ends[-1], group.steps_per_task, wide, bottom)
         scaled = panels if shared else [panel]
@@ -189,21 +183,14 @@ def family_figures(
         width = TEXT if len(shown) > 1 or long else COLUMN
         columns = min(len(shown), 2 if len(shown) in (2, 4) else 3)
         points = points_of_stage(max(len(group.tasks) for group in shown), columns, width)
-        panels = [
-            Panel(
-                group.sequence,
-                group,
-                bands_of(group, curve_of, points, group.ends if staged else ()),
-                detail="" if group.sequence == ",".join(group.tasks) else group.in_words,
-                ends=group.ends if staged else (),
-                named=long,
-            )
-            for group in shown
-        ]
-        figure = curve_figure(
-            scene, panels, columns=columns, name=name, width=width,
-            height=1.9 if len(shown) == 1 else 1.25,
-        )  # fmt: skip
+        panels = []
+        for group in shown:
+            ends = group.ends if staged else ()
+            detail = "" if group.sequence == ",".join(group.tasks) else group.in_words
+            bands = bands_of(group, curve_of, points, ends)
+            panels.append(Panel(group.sequence, group, bands, detail=detail, ends=ends, named=long))
+        height = 1.9 if len(shown) == 1 else 1.25
+        figure = curve_figure(scene, panels, columns=columns, name=name, width=width, height=height)
         sentences = [caption, described(shown, points), _cut(groups), silence(shown)]
         about = title if family in title else f"{title}, {family}"
         yield Figure.of(kind, family, about, sentences, figure)
@@ -260,25 +247,18 @@ def _tasks(scene: Scene, group: Group, field: str) -> Figure:
     count, (name, scale) = len(group.tasks), _shown(field)
     columns = count if count < 6 else 3 if count == 6 else 5
     points = points_of_stage(count, columns)
+    bands = [bands_of(group, _curve_of(scene, field, task), points) for task in range(count)]
     panels = [
-        Panel(
-            f"{task + 1} {group.tasks[task]}",
-            group,
-            bands_of(group, _curve_of(scene, field, task), points),
-            scale,
-            stage=task,
-        )
-        for task in range(count)
+        Panel(f"{task + 1} {group.tasks[task]}", group, found, scale, stage=task)
+        for task, found in enumerate(bands)
     ]
     sentences = [
         f"{name.capitalize()} on each task over the whole sequence; its own stage is shaded.",
         described([group], points),
         silence([group]) if scale == "rate" else "",
     ]
-    figure = curve_figure(
-        scene, panels, columns=columns,
-        height=0.82 if count > 6 else 1.2, name=name,
-    )  # fmt: skip
+    height = 0.82 if count > 6 else 1.2
+    figure = curve_figure(scene, panels, columns=columns, height=height, name=name)
     title = f"Every task of {group.sequence}, {name}"
     return Figure.of("task_curves", group.sequence, title, sentences, figure)
 
@@ -295,10 +275,8 @@ def _alone(scene: Scene, collection: Collection, field: str) -> Iterator[Figure]
         Panel(group.sequence, group, bands_of(group, curve_of, points), scale) for group in shown
     ]
     caption = f"{name.capitalize()} on each task while it is learned alone."
-    figure = curve_figure(
-        scene, panels, columns=3, height=1.2, name=name,
-        width=COLUMN if len(groups) == 1 else TEXT,
-    )  # fmt: skip
+    width = COLUMN if len(groups) == 1 else TEXT
+    figure = curve_figure(scene, panels, columns=3, height=1.2, name=name, width=width)
     sentences = [caption, described(shown, points), _cut(groups)]
     yield Figure.of("task_curves", "alone", f"Tasks learned alone, {name}", sentences, figure)
 

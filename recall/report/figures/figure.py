@@ -1,6 +1,5 @@
 """Define a figure before it is saved (Figure), after (Drawn), and if it is missing (Skipped)."""
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,11 +24,10 @@ Detailed = Annotated[int, Range(least=0)] | None
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that is not saved yet."""
+    """A figure that is not saved yet; its name is the stem of the file names."""
 
     kind: str
     name: str
-    """Stem of the file names: the kind, followed by the subject."""
     title: str
     caption: str
     figure: Canvas
@@ -45,16 +43,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure that was saved to files."""
+    """A figure that was saved to files, as wide as `width` inches."""
 
     kind: str
     name: str
     title: str
     caption: str
     paths: Mapping[str, Path]
-    """By format: png, svg, pdf."""
     width: float
-    """In inches."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +74,6 @@ class Gallery:
     def __len__(self) -> int:
         return len(self.drawn)
 
-    def moved(self, old: Path, new: Path) -> "Gallery":
-        """Return the gallery after its files were moved from one folder to another."""
-        drawn = (
-            dataclasses.replace(
-                each,
-                paths={kind: new / path.relative_to(old) for kind, path in each.paths.items()},
-            )
-            for each in self.drawn
-        )
-        return Gallery(tuple(drawn), self.skipped)
-
 
 @dataclass(frozen=True)
 class Scene:
@@ -101,19 +86,19 @@ class Scene:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """Return the scores of every label and sequence."""
+        """The scores of every label and sequence."""
         return analyse(self.collection, self.measure)
 
     @cached_property
     def line_styles(self) -> dict[str, LineStyle]:
-        """Return the line style of every label, the same in all figures."""
+        """The line style of every label, the same in all figures."""
         # Single tasks are styled apart, so that they do not change the colours of sequences.
         parts = self.collection.single, self.collection.sequential
         return line_styles(parts[0].runs) | line_styles(parts[1].runs)
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Return what legends and rows call every label."""
+        """What legends and rows call every label."""
         return short_names(self.collection.labels)
 
     def successes(self, run: RunResult) -> Array:

@@ -64,9 +64,8 @@ def set_title(axes: Axes, text: str, detail: str = "", width: float = TEXT) -> N
     title.set_fontsize(min(size, width / (_LETTER * max(1, len(text)) / 72) / 1.1))
     if detail:
         size = min(TINY, width / (_LETTER * len(detail) / 72))
-        axes.annotate(
-            detail, (0.0, 1.0), (0.0, 3.0), "axes fraction", "offset points", size=size, color=GREY
-        )
+        place = (0.0, 1.0), (0.0, 3.0), "axes fraction", "offset points"
+        axes.annotate(detail, *place, size=size, color=GREY)
 
 
 def handle(label: str, style: LineStyle) -> Line2D:

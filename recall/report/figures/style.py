@@ -97,8 +97,7 @@ class LineStyle:
 def line_styles(runs: Iterable[RunResult]) -> dict[str, LineStyle]:
     """Return every label's style: its method's colour and marker; variants differ in dashes.
 
-    If all labels are variants of one method, each has a colour of its own; runs without changes
-    keep the method's.
+    If all labels are of one method, each has a colour; runs without changes keep the method's.
     """
     first: dict[str, RunResult] = {}
     for run in runs:
@@ -125,10 +124,7 @@ def line_styles(runs: Iterable[RunResult]) -> dict[str, LineStyle]:
 
 
 def short_names(labels: Sequence[str]) -> dict[str, str]:
-    """Return what to call every label: without the method's name if all are of one method.
-
-    "RECALL" and "RECALL, no distillation" are then "RECALL" and "no distillation".
-    """
+    """Return what to call every label: without the method's name if all are of one method."""
     methods = {label.partition(", ")[0] for label in labels}
     if len(set(labels)) < 2 or len(methods) > 1:
         return {label: label for label in labels}

@@ -32,8 +32,6 @@ METRICS: tuple[tuple[str, str, Scale], ...] = (
     *((f"{name}_pi", f"actor: {title}", scale) for name, title, scale in _OF_NETWORK),
     *((f"{name}_q", f"critic: {title}", scale) for name, title, scale in _OF_NETWORK),
 )
-"""Columns of training records, with titles and scales."""
-_OF_TASK = ("q_value", "alpha")  # have a value for each task
 
 
 def training(scene: Scene) -> Iterator[Figure | Skipped]:
@@ -41,12 +39,12 @@ def training(scene: Scene) -> Iterator[Figure | Skipped]:
 
     def panels_of(group: Group) -> tuple[list[Panel], dict[str, Any]]:
         runs = {k: v for k, v in group.runs.items() if not is_multi_task(v[0].method)}
-        staged = replace(group, runs=runs)
-        panels = [
-            Panel(title, group, bands, scale, ends=group.ends if by_task else ())
-            for name, title, scale in METRICS
-            if (bands := record_bands(staged if (by_task := name in _OF_TASK) else group, name))
-        ]
+        panels = []
+        for name, title, scale in METRICS:
+            by_task = name in ("q_value", "alpha")  # which have a value for each task
+            if bands := record_bands(replace(group, runs=runs) if by_task else group, name):
+                ends = group.ends if by_task else ()
+                panels.append(Panel(title, group, bands, scale, ends=ends))
         return panels, {"columns": 4, "height": 1.05}
 
     return _first_sequences(
@@ -74,8 +72,8 @@ def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:
             for label in group.runs
             if (bands := {name: by[label] for name, by in by_task.items() if label in by})
         ]
-        columns = 3 if len(panels) > 2 else 2
-        return panels, {"styles": styles, "name": "mean Q", "columns": columns, "height": 1.3}
+        wide = {"columns": 3 if len(panels) > 2 else 2, "height": 1.3}
+        return panels, {"styles": styles, "name": "mean Q", **wide}
 
     return _first_sequences(
         scene,
@@ -89,10 +87,7 @@ def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:
 
 
 def record_bands(group: Group, name: str, task: int | None = None) -> dict[str, Band]:
-    """Return the mean curve of a metric for every label that has it.
-
-    A metric that has a value for each task is that of `task`, or of the current one.
-    """
+    """Return the mean curve of a metric, of `task` or the current one, for labels that have it."""
 
     def column(run: RunResult) -> tuple[Array, Array]:
         records = run.training
@@ -129,8 +124,7 @@ def _first_sequences(
             f"last in every {every:,} steps is kept."
             for every in sorted({run.training_every or 0 for run in group.every_run} - {0})
         ]
-        figure = curve_figure(scene, panels, **options)
-        about = f"{title} on {group.sequence}"
+        figure, about = curve_figure(scene, panels, **options), f"{title} on {group.sequence}"
         sentences = [caption, described([group]), *thinned]
         yield Figure.of(kind, group.sequence, about, sentences, figure)
     yield from skipped

@@ -48,7 +48,7 @@ def transfer_areas(scene: Scene) -> Iterator[Figure | Skipped]:
 
 
 def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
-    points = points_of_stage(len(group.tasks), 1)
+    points, wide = points_of_stage(len(group.tasks), 1), layout.panel_width(1)
     labels = list_of(scores, "label")
     figure, axes = layout.grid(len(labels), 1, 0.78, sharey=True)
     for ax, label in zip(axes, labels, strict=True):
@@ -57,17 +57,23 @@ def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
         own = band(_curves(scene, runs, points), group.ends)
         parts = []
         for end, task in zip(group.ends, group.tasks, strict=True):
-            references = scene.collection.references(runs[0], task).runs
+            references = scene.analysis.references[label, group.sequence, task].runs
             # Of longer runs only the part that counts.
             alone = band(_curves(scene, references, points, group.steps_per_task))
             parts.append(_stage(own, end - group.steps_per_task, end, alone))
         _draw_areas(ax, np.concatenate(parts, axis=1), scene.line_styles[label])
-        layout.steps_axis(
-            ax, group.ends[-1], group.steps_per_task, layout.panel_width(1), labelled=False
-        )
+        layout.steps_axis(ax, group.ends[-1], group.steps_per_task, wide, labelled=False)
         layout.value_axis(ax, "rate")
         ax.set_ylim(-0.03, 1.25)
-        _write_transfer(ax, group, rows.groupby("position").transfer.mean())
+        size = min(TINY, 72 * wide / len(group.tasks) / 3.3)  # letters that fit a stage
+        transfers = rows.groupby("position").transfer.mean()
+        for place, transfer in transfers.dropna().items():
+            number = number_text(transfer)
+            sign = "+" if float(number) > 0 else ""
+            ax.text(
+                group.middles[place], 1.06, with_minus(sign + number), ha="center", va="bottom",
+                color=GREY, clip_on=True, fontsize=size,
+            )  # fmt: skip
         mean = estimate(rows, TRANSFER)
         words = f"forward transfer {estimate_text(mean.estimate if mean else None)}"
         layout.set_title(ax, f"{scene.names[label]}: {with_minus(words)}")
@@ -100,11 +106,8 @@ def _curves(
     scene: Scene, runs: Sequence[RunResult], points: int, until: float = np.inf
 ) -> list[tuple[Array, Array]]:
     """Return (steps, success) of each run on the task in training."""
-    curves = []
-    for run in runs:
-        part = run.steps <= until
-        values = current(run, run.steps, scene.successes(run))
-        curves.append((run, run.steps[part], values[part]))
+    values = [(run, current(run, run.steps, scene.successes(run))) for run in runs]
+    curves = [(run, run.steps[run.steps <= until], own[run.steps <= until]) for run, own in values]
     return thinned(curves, points)
 
 
@@ -124,23 +127,9 @@ def _stage(own: Band, start: int, end: int, alone: Band) -> Array:
 def _draw_areas(axes: Axes, curves: Array, style: LineStyle) -> None:
     """Draw both curves and the area between them."""
     x, mine, other = curves
-    area: dict[str, Any] = {"interpolate": True, "linewidth": 0}
-    axes.fill_between(
-        x, mine, other, where=mine >= other, color=style.colour, alpha=0.3, label=GAIN, **area
-    )
-    axes.fill_between(x, mine, other, where=mine < other, label=LOSS, **_LOSS, **area)
+    gain: dict[str, Any] = {"color": style.colour, "alpha": 0.3, "label": GAIN}
+    loss = {**_LOSS, "label": LOSS}
+    for where, look in ((mine >= other, gain), (mine < other, loss)):
+        axes.fill_between(x, mine, other, where=where, interpolate=True, linewidth=0, **look)
     axes.plot(x, other, color=INK, linewidth=0.6, label=ALONE)
     axes.plot(x, mine, color=style.colour, linewidth=1.1, label=OWN)
-
-
-def _write_transfer(axes: Axes, group: Group, transfers: pd.Series) -> None:
-    """Write the forward transfer of every task above its curves, in letters that fit its stage."""
-    size = min(TINY, 72 * layout.panel_width(1) / len(group.tasks) / 3.3)
-    for task, middle in enumerate(group.middles):
-        if transfers[task] == transfers[task]:
-            number = number_text(transfers[task])
-            sign = "+" if float(number) > 0 else ""
-            axes.text(
-                middle, 1.06, with_minus(sign + number), ha="center", va="bottom", color=GREY,
-                clip_on=True, fontsize=size,
-            )  # fmt: skip

@@ -1,14 +1,10 @@
-"""Write a report as one HTML file that opens anywhere, without a network.
-
-The template is page.html; this module gathers what it shows. Jinja escapes every text.
-"""
+"""Write a report as one HTML file that opens anywhere, without a network, from page.html."""
 
 import base64
 import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +39,7 @@ def page(
     """Return the HTML of the page, which contains everything that it shows.
 
     `title` says what the report is of. A `live` page loads itself again every few seconds. A
-    `board` has no verdicts, since labels that it shows in different tables are not compared.
+    `board` has no verdicts, since labels in different tables are not compared.
     """
     collection = analysis.collection
     styles = line_styles([*collection.sequential.runs, *collection.single.runs])
@@ -58,12 +54,7 @@ def page(
         caution=summary.few_seeds(collection),
         measured=summary.measured(analysis.measure, analysis.scores),
         dots={label: style.colour for label, style in styles.items()},
-        # In their groups, each with its details last.
-        tables=[
-            table
-            for _, group in groupby(tables, key=lambda table: table.group or table.name)
-            for table in sorted(group, key=lambda table: table.detail)
-        ],
+        tables=tables,
         headline=gallery.drawn[:1],
         figures=gallery.drawn[1:],
         skipped=gallery.skipped,
@@ -144,10 +135,7 @@ def _setting(value: Any) -> str:
 
 
 def origin() -> str:
-    """Return the date and version of the report.
-
-    SOURCE_DATE_EPOCH stands for the time in reproducible builds.
-    """
+    """Return the date (SOURCE_DATE_EPOCH in reproducible builds) and version of the report."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     moment = time.gmtime(int(seconds) if seconds else None)
     date = f"{moment.tm_mday} {time.strftime('%B %Y at %H:%M UTC', moment)}"

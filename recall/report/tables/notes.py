@@ -21,14 +21,14 @@ def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
     if rows.empty:
         return ()
     runs = rows.groupby(["label", "sequence"])["run"].nunique()
-    notes = [
+    note = (
         f"{spanned(runs)} {'run' if max(runs) == 1 else 'runs'}, {spanned(rows.steps_per_task)} "
         f"steps per task. {window_note(rows)}"
-    ]
+    )
     scored = set(zip(rows.sequence, rows.task, strict=True))
     firsts = rows.drop_duplicates("sequence")["run"]
     silent = (task for run in firsts for task in run.tasks if (run.sequence, task) not in scored)
-    return tuple(filter(None, (*notes, left_out(silent))))
+    return tuple(filter(None, (note, left_out(silent))))
 
 
 def window_note(rows: pd.DataFrame) -> str:

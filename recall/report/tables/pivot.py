@@ -49,9 +49,9 @@ def pivot_table(
     """Return a table of the means of the scores that a row and a column select together.
 
     The best of each row or column is bold, and what cannot be told from it (see `rank`). The
-    paper's numbers, which `published` returns for a row and a column, stand in rows of their own.
-    Rows without a number are left out. `places` is that of `estimate`; `advise` adds which
-    single-task runs are missing for forward transfer. `others` are further fields of the table.
+    paper's numbers, which `published` returns, stand in rows of their own. Rows without a number
+    are left out. `places` is that of `estimate`; `advise` adds which single-task runs are missing
+    for forward transfer. `others` are further fields of the table.
     """
     grid = {
         (r, c): (_chosen(scores, row, column), column.value or row.value)
@@ -66,7 +66,7 @@ def pivot_table(
     bold = {place for (_, value), line in lines.items() for place in rank(line, value).bold}
     shown: list[Row] = []
     for r, row in enumerate(rows):
-        ours = [cell(*grid[r, c], places, (r, c) in bold) for c in range(len(columns))]
+        ours = [_cell(*grid[r, c], places, (r, c) in bold) for c in range(len(columns))]
         if any(each.estimate for each in ours):
             shown.append(Row(row.heading, tuple(ours), row.detail))
         if published:
@@ -97,13 +97,12 @@ def papers_row(name: str, estimates: Sequence[Estimate | None]) -> list[Row]:
 def _chosen(scores: pd.DataFrame, row: Key, column: Key) -> pd.DataFrame:
     where = {**row.where, **column.where}
     rows = select(scores, **where)
-    lists = {name: value for name, value in where.items() if isinstance(value, list)}
-    whole = all(set(rows[name]) == set(value) for name, value in lists.items())
+    lists = ((name, value) for name, value in where.items() if isinstance(value, list))
+    whole = all(set(rows[name]) == set(value) for name, value in lists)
     return rows if whole else rows[:0]
 
 
-def cell(rows: pd.DataFrame, value: str, places: bool = False, bold: bool = False) -> Cell:
-    """Return the cell with the mean of a value over the rows of one label."""
+def _cell(rows: pd.DataFrame, value: str, places: bool, bold: bool) -> Cell:
     if rows.empty:
         return Cell()
     iqm = value == INTERQUARTILE
@@ -111,10 +110,9 @@ def cell(rows: pd.DataFrame, value: str, places: bool = False, bold: bool = Fals
     return Cell(found.estimate, bold=bold, runs=rows["run"].nunique()) if found else Cell()
 
 
-def groups_of(scores: pd.DataFrame, labels: Iterable[str]) -> dict[str, pd.DataFrame]:
-    """Return the rows of each label that has any."""
-    found = {label: select(scores, label=label) for label in labels}
-    return {label: rows for label, rows in found.items() if len(rows)}
+def by_label(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of each label."""
+    return dict(iter(scores.groupby("label", sort=False)))
 
 
 def label_keys(analysis: Analysis, labels: Iterable[str], with_paper: bool = False) -> list[Key]:

@@ -1,7 +1,6 @@
 """Tables of the board: one for every protocol, with all methods that were run by it.
 
-A protocol is a sequence, or sequences of one family, with a world, its settings and the steps per
-task. Numbers of different protocols never stand in one table.
+A protocol is a sequence, or sequences of one family, with a world and the steps per task.
 """
 
 from collections.abc import Sequence
@@ -21,8 +20,7 @@ _MOST_NAMED = 3
 def protocol_tables(analysis: Analysis, origin: bool = True) -> list[Table]:
     """Return a table of the methods of each protocol, sorted by average performance.
 
-    A label names the settings in which the runs of a method differ within a protocol. `origin` adds
-    a column with their folders.
+    `origin` adds a column with their folders.
     """
     tables, collection = [], analysis.collection
     by_protocol = grouped(
@@ -52,34 +50,29 @@ def _of_protocol(analysis: Analysis, sequences: Sequence[str], origin: bool) -> 
         [key._replace(where={"sequence": list(sequences)}) for key in metric_keys(scores)],
         name=file_name(title.lower()),
         title=title,
-        group=title,
     )
+
+    def order(row: Row) -> float:
+        found = row.cells[0].estimate
+        return -found.value if found else float("inf")
+
     rows = []
-    for row in sorted(table.rows, key=_order):
+    for row in sorted(table.rows, key=order):
         runs = list_of(select(scores, label=row.heading), "run")
         folders = dict.fromkeys(str(run.folder) for run in runs)
         added = [f"{row.cells[0].runs}", few(folders, _MOST_NAMED)][: 1 + origin]
         rows.append(row._replace(cells=(*row.cells, *(Cell(text=text) for text in added))))
-    return replace(
-        table,
-        columns=(*table.columns, *("runs", "origin")[: 1 + origin]),
-        rows=tuple(rows),
-        notes=table.notes[1:],  # the first one counts the runs and steps
-    )
-
-
-def _order(row: Row) -> float:
-    found = row.cells[0].estimate
-    return -found.value if found else float("inf")
+    columns = (*table.columns, *("runs", "origin")[: 1 + origin])
+    # The first note counts the runs and steps.
+    return replace(table, columns=columns, rows=tuple(rows), notes=table.notes[1:])
 
 
 def _title(run: RunResult, sequences: Sequence[str]) -> str:
     """Return a protocol in words."""
+    where = display_name(run.sequence, run.tasks)
     if len(sequences) > 1:
         named = f"{len(sequences)} sequences ({few(sequences, _MOST_NAMED)})"
         where = f"{family_title(family_of(run.sequence))}, {named}"
-    else:
-        where = display_name(run.sequence, run.tasks)
     words = [
         f"{name.partition('.')[2].replace('_', ' ')} {value}"
         for name, value in run.settings.items()

@@ -22,7 +22,7 @@ from recall.report import paper
 from recall.report.tables.pivot import (
     INTERQUARTILE,
     Key,
-    groups_of,
+    by_label,
     label_keys,
     metric_keys,
     pivot_table,
@@ -61,7 +61,6 @@ def _metrics_of_family(analysis: Analysis, family: str, scores: pd.DataFrame) ->
             published=lambda row, column: paper.over_family(family, column.value, row.method),
             name=family,
             title=f"{family_title(family)}: means over {len(members)} sequences",
-            group=family,
         )
         rows.append(Key("mean", {"sequence": members}))
 
@@ -82,7 +81,6 @@ def _metrics_of_family(analysis: Analysis, family: str, scores: pd.DataFrame) ->
             name=f"{family}-{metric.value}",
             title=f"{family_title(family)}: {metric.heading}",
             corner=family_title(family),
-            group=family,
         )
 
 
@@ -91,7 +89,7 @@ def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
 
     As long as there are fewer, the label with the fewest sequences is left out.
     """
-    family, groups = scores.family.iloc[0], groups_of(scores, list_of(scores, "label"))
+    family, groups = scores.family.iloc[0], by_label(scores)
     left_out = []
     while groups and len(shared := shared_sequences(groups.values())) < 2:
         fewest = min(reversed(groups), key=lambda label: groups[label].sequence.nunique())
@@ -111,7 +109,6 @@ def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
             notes,
             name=f"{family}-{metric}-differences",
             title=f"{title}: {TITLES[metric]} of the row minus that of the column",
-            group=family,
             detail=metric != PERFORMANCE,
         )
     places = scores.drop_duplicates(["sequence", "position"]).task.value_counts()
@@ -127,7 +124,6 @@ def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
         name=f"{family}-tasks-end",
         title=f"{title}: success on each task at the end",
         corner="task (places)",
-        group=family,
         detail=True,
     )
 
@@ -144,8 +140,8 @@ def sequence_tables(analysis: Analysis) -> Iterator[Table]:
 
 def _of_sequence(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Iterator[Table]:
     """Yield the metrics, the success on each task, the transfer to it, and differences."""
-    run, labels = scores["run"].iloc[0], list_of(scores, "label")
-    where = display_name(run.sequence, run.tasks)
+    labels = list_of(scores, "label")
+    where = display_name(sequence, scores["run"].iloc[0].tasks)
     if scores.family.iloc[0] not in TRIPLETS:
         known = paper.on_sequence(sequence, PERFORMANCE, "recall") is not None
         yield pivot_table(
@@ -157,7 +153,15 @@ def _of_sequence(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Ite
             advise=True,
             name=sequence,
             title=f"Results on {where}",
-            group=sequence,
+        )
+    if len(labels) > 1:
+        yield _differences(
+            by_label(scores),
+            PERFORMANCE,
+            (),
+            name=f"{sequence}-differences",
+            title=f"Average performance of the row minus that of the column on {sequence}",
+            detail=True,
         )
     for name, title, value in (
         ("tasks", "Success on each task at the end of", "final"),
@@ -170,17 +174,6 @@ def _of_sequence(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Ite
             _by_position(scores, value),
             name=f"{sequence}-{name}",
             title=f"{title} {where}",
-            group=sequence,
-            detail=True,
-        )
-    if len(labels) > 1:
-        yield _differences(
-            groups_of(scores, labels),
-            PERFORMANCE,
-            (),
-            name=f"{sequence}-differences",
-            title=f"Average performance of the row minus that of the column on {sequence}",
-            group=sequence,
             detail=True,
         )
 
@@ -189,8 +182,7 @@ def _differences(
     groups: Mapping[str, pd.DataFrame], metric: str, notes: Sequence[str], **others: Any
 ) -> Table:
     """Return by how much each label is ahead of each other one, seed by seed."""
-    first = next(iter(groups.values()))
-    count = first.sequence.nunique()
+    count = next(iter(groups.values())).sequence.nunique()
     over = f"{count} sequences and " if count > 1 else ""
     told = f"Means over {over}the seeds that both have, with Student's t intervals over seeds."
 
@@ -239,6 +231,5 @@ def return_tables(analysis: Analysis) -> Iterator[Table]:
             name=f"{name}-returns",
             title=f"Returns on {display_name(name, scores['run'].iloc[0].tasks)}",
             decimals=1,
-            group=name,
             detail=scores.task.nunique() > _FEW_TASKS,
         )

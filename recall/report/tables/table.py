@@ -16,14 +16,12 @@ BOLD = (
 
 @dataclass(frozen=True)
 class Cell:
-    """The content of one cell: an estimate, or a text instead of one."""
+    """The content of one cell: an estimate of some runs, or a text; bold if best."""
 
     estimate: Estimate | None = None
     text: str | None = None
     bold: bool = False
-    """Whether the estimate is the best of its row or column, or cannot be told from it."""
     runs: int = 0
-    """Number of runs that the estimate is a mean of."""
 
     def words(self, decimals: int) -> str:
         """Return what the cell shows."""
@@ -31,35 +29,29 @@ class Cell:
 
 
 class Row(NamedTuple):
-    """A heading and the cells of one row."""
+    """The cells of one row below a heading with a detail; `papers` marks the paper's numbers."""
 
     heading: str
     cells: tuple[Cell, ...]
     detail: str = ""
-    """Shown in small type below the heading, where there is room."""
     papers: bool = False
-    """Whether the numbers are the paper's."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A title, headings, rows, and notes below the table."""
+    """A title, headings, rows, and notes below the table; files have its name."""
 
     name: str
-    """Stem of the file names."""
     title: str
     corner: str
-    """Heading of the column of row headings."""
     columns: tuple[str, ...]
-    """Headings of the cell columns, one per cell of a row."""
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     """Facts about the numbers."""
     advice: tuple[str, ...] = ()
     """What the reader of a report could do; left out in LaTeX."""
     decimals: int = 2
-    group: str = ""
-    """Tables of one group are shown together, such as the three metrics of CW3."""
+
     detail: bool = False
     """Too detailed for the terminal: shown only in the files and on the page."""
 

@@ -11,7 +11,7 @@ from recall.analysis.labels import display_name, label_of, settings_in_words
 from recall.analysis.metrics import PERFORMANCE
 from recall.analysis.run_result import RunResult
 from recall.report import paper
-from recall.report.tables.pivot import Key, groups_of, metric_keys, pivot_table
+from recall.report.tables.pivot import Key, by_label, metric_keys, pivot_table
 from recall.report.tables.table import Cell, Table
 from recall.runs.wording import few
 
@@ -22,9 +22,8 @@ _REWARDS = ["v1", "v2"]
 
 def variant_tables(analysis: Analysis) -> list[Table]:
     """Return a table for each method and set of sequences on which variants of it were run."""
-    scores = analysis.scores
     together: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for label, rows in groups_of(scores, list_of(scores, "label")).items():
+    for label, rows in by_label(analysis.scores).items():
         run = rows["run"].iloc[0]
         if run.changes:
             where = tuple(list_of(rows, "sequence"))
@@ -45,14 +44,12 @@ def _variants(
 ) -> Table:
     """Return the means of a method and some variants over the sequences that they share."""
     scores = select(analysis.scores, sequence=where, method=method)
-    groups = groups_of(scores, list_of(scores, "label"))
+    groups = by_label(scores)
     firsts = {label: rows["run"].iloc[0] for label, rows in groups.items()}
     plain = [
         label
         for label, run in firsts.items()
-        if not run.variant
-        and run.preset == preset
-        and groups[label].sequence.nunique() == len(where)
+        if (run.variant, run.preset, groups[label].sequence.nunique()) == ("", preset, len(where))
     ]
     chosen = [*plain, *labels]
     scores = select(scores, label=chosen)
@@ -74,19 +71,20 @@ def _variants(
         name=name,
         title=f"Variants of {label_of(method, preset=preset)} on {few(where, 8)}",
         corner="variant",
-        group="variants",
     )
 
 
 def reward_tables(analysis: Analysis) -> list[Table]:
-    """Return a table for each sequence on which two methods or more were run under both rewards.
+    """Return tables of sequences on which two methods or more were run under both rewards."""
 
-    It says whether both rewards put the methods in the same order.
-    """
+    def without_reward(run: RunResult) -> str:
+        changes = {name: value for name, value in run.changes.items() if name != REWARD}
+        return label_of(run.method, settings_in_words(changes), run.preset)
+
     runs = analysis.scores["run"]
     scores = analysis.scores.assign(
         reward=[run.settings.get(REWARD) for run in runs],
-        unrewarded=[_without_reward(run) for run in runs],
+        unrewarded=list(map(without_reward, runs)),
     )
     tables = []
     for _, rows in select(scores, reward=_REWARDS).groupby("sequence", sort=False):
@@ -95,12 +93,6 @@ def reward_tables(analysis: Analysis) -> list[Table]:
         if len(both) > 1:
             tables.append(_rewards(analysis, select(rows, unrewarded=both)))
     return tables
-
-
-def _without_reward(run: RunResult) -> str:
-    """Return a run's label, but for what it says of the reward."""
-    changes = {name: value for name, value in run.changes.items() if name != REWARD}
-    return label_of(run.method, settings_in_words(changes), run.preset)
 
 
 def _rewards(analysis: Analysis, scores: pd.DataFrame) -> Table:
@@ -113,14 +105,14 @@ def _rewards(analysis: Analysis, scores: pd.DataFrame) -> Table:
         [Key(f"reward {reward}", {"reward": reward}, PERFORMANCE) for reward in _REWARDS],
         name=f"{run.sequence}-rewards",
         title=f"Average performance by reward on {display_name(run.sequence, run.tasks)}",
-        group=run.sequence,
     )
     means = scores.groupby(["unrewarded", "reward"])["final"].mean().map(round_for_comparison)
     ranks = means.unstack().rank(ascending=False)
     rows = []
     for row in table.rows:
-        first, second = (Cell(text=f"{ranks.at[row.heading, reward]:g}") for reward in _REWARDS)
-        rows.append(row._replace(cells=(row.cells[0], first, row.cells[1], second)))
+        places = [Cell(text=f"{rank:g}") for rank in ranks.loc[row.heading, _REWARDS]]
+        cells = (cell for pair in zip(row.cells, places, strict=True) for cell in pair)
+        rows.append(row._replace(cells=tuple(cells)))
     notes = [*table.notes, "Success is judged by the criterion of each reward."]
     if ranks.nunique().min() > 1:  # where all methods are equal there is no correlation
         alike = ranks["v1"].corr(ranks["v2"])

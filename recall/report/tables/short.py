@@ -1,17 +1,22 @@
-"""Tables of pairs of tasks: means and counts over the pairs that all methods have."""
+"""Tables of pairs of tasks, and of tasks learned alone."""
 
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from recall.analysis import bootstrap, metrics
 from recall.analysis.bootstrap import Estimate, round_for_comparison
+from recall.analysis.collection import Collection
 from recall.analysis.estimates import shared_sequences
 from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import PAIRS, main_labels
+from recall.analysis.metrics import RETURN
+from recall.analysis.references import is_reference
 from recall.report import paper
-from recall.report.tables.pivot import Key, groups_of, label_keys, papers_row, pivot_table
+from recall.report.tables.pivot import Key, by_label, label_keys, papers_row, pivot_table
 from recall.report.tables.table import Cell, Row, Table
+from recall.runs.wording import spanned
 
 _LEAST = 2  # number of pairs needed for a mean
 _MEANS = {
@@ -31,11 +36,10 @@ _COUNTS = {
 def pair_tables(analysis: Analysis) -> list[Table]:
     """Return means and counts over the pairs of tasks that all methods have.
 
-    A method that was run on the easy pairs alone would look better than one that was run on all.
     Labels that lack a shared pair, such as variants, are left out.
     """
     scores = select(analysis.scores, family=PAIRS)
-    groups = groups_of(scores, list_of(scores, "label"))
+    groups = by_label(scores)
     main = main_labels(list_of(scores, "run"))
     shared = shared_sequences(groups[label] for label in main)
     if len(shared) < _LEAST:
@@ -59,7 +63,6 @@ def pair_tables(analysis: Analysis) -> list[Table]:
         notes=notes,
         name="pairs",
         title="Pairs of tasks: means over pairs",
-        group="pairs",
     )
     counts = replace(
         means,
@@ -81,3 +84,56 @@ def _counts(key: Key, rows: pd.DataFrame) -> list[Row]:
     ours.append(Cell() if np.isnan(lost).all() else Cell(Estimate(float(np.sum(lost > 0.1)))))
     theirs = [paper.over_pairs(key.method, name) for name in _COUNTS]
     return [Row(key.heading, tuple(ours)), *papers_row(key.heading, theirs)]
+
+
+def single_tables(analysis: Analysis) -> list[Table]:
+    """Return the tables of how well tasks are learned on their own, or which returns they reach."""
+    complete = analysis.collection.single.where(lambda run: run.complete)
+    both = ((complete.with_success, True), (complete.without_success, False))
+    return [_single(analysis, part, succeeds) for part, succeeds in both if part.runs]
+
+
+def _single(analysis: Analysis, single: Collection, succeeds: bool) -> Table:
+    measure, labels = analysis.measure, single.labels
+    headings = ("return at the end", "mean return of all evaluations")
+    notes, field = ["These tasks do not report success, so returns stand instead."], RETURN
+    if succeeds:
+        headings, field = ("success at the end", "area under the curve"), measure.field
+        notes = ["Forward transfer compares with runs of fine-tuning of the same settings."]
+        notes = notes if any(map(is_reference, single.runs)) else []
+    several = len(labels) > 1
+    columns = [
+        f"{label}: {heading}" if several else heading for label in labels for heading in headings
+    ]
+    title = f"Tasks learned alone{'' if several else f' by {labels[0]}'}"
+    steps = spanned(run.steps_per_task for run in single.runs)
+
+    def cells(part: Collection, label: str) -> list[Cell]:
+        runs = part.by_label().get(label, [])
+        curves = [run.curve(measure.mode, field) for run in runs]
+        ends = [metrics.final_successes(curve, measure.window)[0] for curve in curves]
+        both = np.array([ends, [metrics.area(curve, 0) for curve in curves]])
+        both = both[:, np.isfinite(both).all(axis=0)]
+        if not both.size:
+            return [Cell(), Cell()]
+        name = f"{label} on {part.runs[0].sequence} alone"
+        return [Cell(bootstrap.mean(each, name).estimate, runs=len(each)) for each in both]
+
+    by_task = single.by_sequence()
+    counts = [len(runs) for part in by_task.values() for runs in part.by_label().values()]
+    return Table(
+        name="single-tasks" if succeeds else "single-returns",
+        title=title if succeeds else f"{title}, returns",
+        corner="task",
+        columns=tuple(columns),
+        rows=tuple(
+            Row(task, tuple(cell for label in labels for cell in cells(part, label)))
+            for task, part in by_task.items()
+        ),
+        notes=(
+            f"{spanned(counts)} {'run' if max(counts) == 1 else 'runs'} of each task, {steps} "
+            "steps.",
+            *notes,
+        ),
+        decimals=2 if succeeds else 1,
+    )

@@ -116,7 +116,10 @@ def _call(words: list[str], command: Any, rest: list[str]) -> None:
     if command is train.train_command:  # whose options depend on the method
         command(rest)
     elif isinstance(command, dict):
-        _check_group(words[1:], rest, command)
+        if rest and rest[0] not in ("-h", "--help") and not rest[0].startswith("--tyro-"):
+            group = words[1:]
+            valid = [" ".join([*group, name]) for name in command]
+            raise UnknownNameError("command", " ".join([*group, rest[0]]), valid)
         about = f"{_HELP[words[-1]]} {PLUGIN_HELP}" if words[1:] else DESCRIPTION
         _app(command).cli(prog=" ".join(words), description=about, args=rest)
     else:
@@ -126,18 +129,6 @@ def _call(words: list[str], command: Any, rest: list[str]) -> None:
             command.__doc__ = re.sub(r"\n {8,}", " ", str(inspect.getdoc(command)))
             tyro.cli(command, prog=name, description=f"{summary} {PLUGIN_HELP}", args=rest)
         command(**arguments_of(command, rest, name))
-
-
-def _check_group(group: list[str], rest: list[str], commands: Mapping[str, Any]) -> None:
-    """Raise an error if what follows a group is neither nothing nor an option of its own."""
-    if not rest or rest[0] in ("-h", "--help") or rest[0].startswith("--tyro-"):
-        return
-    if rest[0].startswith("-"):
-        name = " ".join(["recall", *group, "COMMAND"])
-        raise BadValueError(f"{rest[0]}: options follow the command, as in `{name} {rest[0]}`")
-    raise UnknownNameError(
-        "command", " ".join([*group, rest[0]]), [" ".join([*group, name]) for name in commands]
-    )
 
 
 def _app(commands: Mapping[str, Any]) -> SubcommandApp:

@@ -88,7 +88,7 @@ def test_every_option_has_a_help_text(answer):
     ("words", "reply"),
     [
         ("no-such-thing", "unknown command 'no-such-thing'"),
-        ("list --json tasks", "recall list COMMAND --json"),
+        ("list --json tasks", "Valid: list tasks, list sequences"),
         ("train --seed 0", "'--seed'; did you mean '--seeds'?"),
         ("train --random-step 9", "'--random-step'; did you mean '--random"),
         ("train --method recal", "'recal'; did you mean 'recall'?"),

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from recall.collect.cores import cores
+from recall.collect.pool import cores
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences
 from recall.config.stored import spec_from

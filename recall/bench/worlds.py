@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from recall.bench import apart
-from recall.collect.cores import cores as available_cores
+from recall.collect.pool import cores as available_cores
 from recall.errors import BadValueError, required
 from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator

@@ -59,14 +59,13 @@ class Player(Worker):
         actions = np.empty((len(chosen), act), np.float32)
         ended: dict[int, Outcome] = {}
         for step in range(horizon):
-            self.pulse[0] += 1
             for slot, episode in enumerate(chosen):
                 numbers = None if episode.deterministic else drawn[slot][step]
                 actions[slot] = acting[slot].act(observation[slot], numbers)
-            played = episodes.step(finite(actions))
-            observation = played.observation
+            _, outcomes = episodes.step(finite(actions))
+            observation = episodes.observation
             # A slot whose episode has ended plays the next one, which does not count.
-            ended = {outcome.slot: outcome for outcome in played.outcomes} | ended
+            ended = {outcome.slot: outcome for outcome in outcomes} | ended
             if len(ended) == len(chosen):
                 break
         return list(ended.values())

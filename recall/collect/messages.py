@@ -1,10 +1,10 @@
 """Messages between pools and their workers, as plain data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from recall.collect.policy import PolicyShape
-from recall.settings import WorldSettings
+from recall.settings import ScheduleSettings, WorldSettings
 from recall.worlds.registry import task_label
 
 # Random streams are (seed, domain, ...). Random numbers depend on seed, task and step but never on
@@ -30,10 +30,7 @@ class Setup:
     runs: tuple[RunTasks, ...]  # of the whole fleet
     world: WorldSettings
     policy: PolicyShape
-    environments: int = 1  # of each run
-    chunk_steps: int = 0  # of each environment
-    noise_colour: float = 0.0  # of the noise with which runs explore
-    random_tails: float = 0.0  # share of the episodes that end in random motion
+    schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
 
     def place(self, run: int, position: int) -> int:
         """Return the number, from 1 on, by which workers say what they work on."""
@@ -46,11 +43,11 @@ class Setup:
 
     def run_of(self, environment: int) -> RunTasks:
         """Return the run that an environment belongs to."""
-        return self.runs[environment // self.environments]
+        return self.runs[environment // self.schedule.environments]
 
     def stream(self, environment: int, *domain: int) -> tuple[int, ...]:
         """Return the name of a random stream of an environment: its run's seed, then `domain`."""
-        number = environment % self.environments
+        number = environment % self.schedule.environments
         return (self.run_of(environment).seed, *domain, *([number] if number else []))
 
 

@@ -9,6 +9,7 @@ A thread gives the workers their orders, because policies arrive only when the d
 them; the trainer can queue the next burst instead of waiting for them.
 """
 
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.collect.cores import cores
 from recall.collect.messages import Begin, Chunk, Part, RunTasks, Setup
 from recall.collect.policy import PolicyShape
+from recall.collect.task_schedule import TaskSchedule
 from recall.collect.transition import Columns
 from recall.collect.worker import Collector
-from recall.settings import WorldSettings
+from recall.settings import ScheduleSettings, WorldSettings
 from recall.worlds.episodes import Outcome
 from recall.worlds.simulator import Array
 from recall.worlds.workers import Answers, Shapes, WorkerGroup, WorkerProcess, never
@@ -54,11 +55,12 @@ class FleetWorkers(WorkerGroup):
 
     def __init__(self, setup: Setup, parts: Sequence[tuple[int, ...]], shapes: Shapes):
         self._setup = setup
+        shapes = {**shapes, "doing": ((len(parts),), np.int64)}
         super().__init__(setup, parts, shapes, {task for run in setup.runs for task in run.tasks})
 
     def describe(self, process: WorkerProcess) -> str:
         """Return what a worker is doing, and for which task and run."""
-        _, place = self.pulse(process)
+        place = int(self.shared["doing"][process.index])
         if not place:
             return "starting"
         return f"{process.orders[0].activity} {self._setup.shown(place)}"
@@ -74,36 +76,30 @@ class Pool(FleetWorkers):
         runs: Sequence[RunTasks],
         world: WorldSettings,
         policy: PolicyShape,
-        chunk_steps: int,
+        schedule: ScheduleSettings,
+        task_schedule: TaskSchedule,
         state_size: int,
         workers: int,
-        most_at_once: int = 1,
-        max_live_tasks: int = 1,
-        noise_colour: float = 0.0,
-        random_tails: float = 0.0,
-        policy_lag: int = 1,
-        environments: int = 1,
         should_stop: Callable[[], bool] = never,
     ):
         """Allocate the shared memory and start the workers.
 
-        A chunk contains at most `most_at_once` tasks, environments of at most `max_live_tasks`
-        tasks exist. The newest of the ordered chunks has the current policies, up to `policy_lag`
-        others have those before; a checkpoint holds these. The `environments` of a run share its
-        chunks. A chunk not finished soon after `should_stop` is abandoned.
+        The newest of the ordered chunks has the current policies, up to `policy_lag` others have
+        those before; a checkpoint holds these. The environments of a run share its chunks. A chunk
+        that is not finished soon after `should_stop` is abandoned.
         """
         self.columns = Columns(policy.observation_size, policy.action_size)
-        assert chunk_steps % environments == 0, "the environments of a run share its chunks equally"
-        self._environments, count = environments, len(runs) * environments
-        steps = chunk_steps // environments
-        self._behind = max(1, policy_lag)
+        self._environments = schedule.environments
+        count, steps = len(runs) * self._environments, schedule.chunk_steps // self._environments
+        self._behind = max(1, schedule.policy_lag)
         slots = self._slots = 1 + self._behind
+        parts = task_schedule.most_at_once
         shapes = {
-            "policy": ((slots, count, most_at_once, policy.size), np.float32),
-            "rows": ((slots, count, most_at_once, steps, self.columns.width), np.float32),
-            "state": ((slots, count, max_live_tasks, state_size), np.float64),
+            "policy": ((slots, count, parts, policy.size), np.float32),
+            "rows": ((slots, count, parts, steps, self.columns.width), np.float32),
+            "state": ((slots, count, task_schedule.max_live_tasks, state_size), np.float64),
         }
-        setup = Setup(tuple(runs), world, policy, environments, steps, noise_colour, random_tails)
+        setup = Setup(tuple(runs), world, policy, schedule)
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         self._ordered = self._taken = 0  # chunks so far
         self._orders: deque[Future[None]] = deque()  # of the chunks that are being rolled out
@@ -240,6 +236,22 @@ class Pool(FleetWorkers):
         oldest = process.orders[0]
         slot = oldest.slot if isinstance(oldest, Chunk) else self._slot
         return Begin(self._positions, (), slot)
+
+
+_given_cores: int | None = None
+
+
+def use_cores(count: int | None) -> None:
+    """Count on so many cores, such as a fleet's share of a node; None: on all there are."""
+    global _given_cores
+    _given_cores = count
+
+
+def cores() -> int:
+    """Return the number of cores that fleets in this process may use."""
+    if _given_cores is not None:
+        return _given_cores
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_workers(environments: int) -> int:

@@ -2,25 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from recall.collect.policy import NumpyPolicy
-from recall.collect.transition import Columns
+from recall.collect.transition import Columns, Transition
 from recall.worlds.episodes import Episodes, Outcome
-from recall.worlds.simulator import Array
-
-
-class ChunkRows(NamedTuple):
-    """Transitions [environment, step, columns] that are being written, as views of their fields."""
-
-    observation: Array
-    action: Array
-    reward: Array
-    terminated: Array
-    truncated: Array
-    next_observation: Array
+from recall.worlds.simulator import Array, Step
 
 
 class Actor:
@@ -32,20 +21,16 @@ class Actor:
         draws: Array,
         tails: Array | None = None,
         motion: slice = slice(None),
-        pulse: Array | None = None,
     ):
         """Take the policies, one for each environment, and `draws` [environment, step, act].
 
         Where `tails` [environment, step] is True, draws alone decide the `motion` in an action.
-        The first number of `pulse` counts the steps, for those who watch from outside.
         """
         self._policies, self._draws = policies, draws
         self._tails, self._motion = tails, motion
-        self._pulse = np.zeros(1, np.int64) if pulse is None else pulse
 
     def act(self, step: int, observation: Array, actions: Array) -> None:
         """Write the actions of one step to `actions` [environment, act]; observe in float32."""
-        self._pulse[0] += 1
         if self._policies is None:
             actions[:] = self._draws[:, step]
             return
@@ -60,7 +45,7 @@ class Actor:
 
 def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> list[Outcome]:
     """Fill `rows` [environment, step, columns] with transitions; return the episodes that ended."""
-    views = ChunkRows(*columns.split(rows))
+    views = columns.split(rows)
     views.terminated[:] = views.truncated[:] = 0.0
     steps, done = rows.shape[1], 0
     outcomes: list[Outcome] = []
@@ -76,21 +61,24 @@ def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> lis
     return outcomes
 
 
-def _step(episodes: Episodes, actor: Actor, rows: ChunkRows, step: int) -> list[Outcome]:
+def _step(episodes: Episodes, actor: Actor, rows: Transition, step: int) -> list[Outcome]:
     """Collect one step."""
     rows.observation[:, step] = episodes.observation
     actions = rows.action[:, step]
     actor.act(step, rows.observation[:, step], actions)
-    played = episodes.step(actions)
-    rows.reward[:, step] = played.reward
-    rows.terminated[:, step] = played.terminated
-    rows.truncated[:, step] = played.truncated
-    rows.next_observation[:, step] = played.next_observation
-    return played.outcomes
+    return _write(rows, step, *episodes.step(actions))
+
+
+def _write(rows: Transition, step: int, result: Step, outcomes: list[Outcome]) -> list[Outcome]:
+    rows.reward[:, step] = result.reward
+    rows.terminated[:, step] = result.terminated
+    rows.truncated[:, step] = result.truncated
+    rows.next_observation[:, step] = result.observation
+    return outcomes
 
 
 def _roll(
-    episodes: Episodes, quick: Any, actor: Actor, rows: ChunkRows, step: int, end: int
+    episodes: Episodes, quick: Any, actor: Actor, rows: Transition, step: int, end: int
 ) -> tuple[int, list[Outcome]]:
     """Collect the steps up to `end`, or fewer if a slot diverges; return the next step."""
     first = step
@@ -110,12 +98,7 @@ def _roll(
     outcomes = episodes.count_rolled(rolled)
     rows.truncated[[outcome.slot for outcome in outcomes], step - 1] = 1.0
     if step < end:
-        result = quick.step_diverged()
-        played = episodes.count(result)
-        rows.reward[:, step] = played.reward
-        rows.truncated[:, step] = played.truncated
-        rows.next_observation[:, step] = played.next_observation
-        outcomes += played.outcomes
+        outcomes += _write(rows, step, *episodes.count(quick.step_diverged()))
         step += 1
     return step, outcomes
 

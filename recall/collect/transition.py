@@ -1,12 +1,18 @@
 """Layout of a transition as one row of float32 numbers, written by workers and read by replay."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from recall.settings import WorldSettings
-from recall.worlds.registry import Task
-from recall.worlds.slots import sizes_of
+
+class Transition(NamedTuple):
+    """Fields of transitions, each [...] or [..., size]."""
+
+    observation: Any
+    action: Any
+    reward: Any
+    terminated: Any
+    truncated: Any
+    next_observation: Any
 
 
 @dataclass(frozen=True)
@@ -29,13 +35,10 @@ class Columns:
         """
         return self.width + 2 * self.action_size + 4
 
-    def split(self, rows: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
-        """Split rows [..., >= width] into their fields, for NumPy and JAX arrays alike.
-
-        The fields are observation, action, reward, terminated, truncated and next observation.
-        """
+    def split(self, rows: Any) -> Transition:
+        """Split rows [..., >= width] into views of their fields, for NumPy and JAX arrays alike."""
         obs, act = self.observation_size, self.action_size
-        return (
+        return Transition(
             rows[..., :obs],
             rows[..., obs : obs + act],
             rows[..., obs + act],
@@ -43,9 +46,3 @@ class Columns:
             rows[..., obs + act + 2],
             rows[..., obs + act + 3 : self.width],
         )
-
-
-def task_sizes(tasks: Sequence[Task], settings: WorldSettings) -> tuple[Columns, int]:
-    """Return the columns of the tasks' transitions, and the largest simulator state's size."""
-    spaces, state_size = sizes_of(tasks, settings)
-    return Columns(spaces.observation.shape[0], spaces.action.shape[0]), state_size

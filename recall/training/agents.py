@@ -7,9 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from recall.collect.cores import cores
-from recall.collect.pool import default_workers
-from recall.collect.transition import task_sizes
+from recall.collect.pool import cores, default_workers
+from recall.collect.transition import Columns
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError, RecallError, described
 from recall.learn.agent import Agent
@@ -17,6 +16,7 @@ from recall.learn.contract import check_contract
 from recall.settings.scalars import with_scalars
 from recall.worlds.gym_world import reports_success
 from recall.worlds.registry import horizon_steps, is_gymnasium, task_label
+from recall.worlds.slots import sizes_of
 
 
 @lru_cache(maxsize=4)  # needed to check a fleet, and again to train it
@@ -26,7 +26,8 @@ def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
     Scalars of which every run has its own value are arrays [run].
     """
     tasks = dict.fromkeys(task for run in spec.runs for task in run.tasks)
-    columns, state_size = task_sizes(tuple(tasks), spec.settings.world)
+    spaces, state_size = sizes_of(tuple(tasks), spec.settings.world)
+    columns = Columns(spaces.observation.shape[0], spaces.action.shape[0])
     agent = Agent(spec.method, spec.settings.learner, columns, spec.learner_schedule.tasks)
     own = {
         name.replace("settings.learner.", "settings."): np.array(

@@ -68,7 +68,7 @@ def _episodes(
         tuple(RunTasks(run.own_seed, run.tasks) for run in spec.runs),
         spec.settings.world,
         fleet.policy_shape(agent),
-        environments,
+        schedule,
     )
     for run, environment in product(runs, range(environments)):
         played = np.concatenate(by_environment(rows[:, run], environments)[:, environment])

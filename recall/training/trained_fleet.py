@@ -78,16 +78,11 @@ class TrainedFleet:
             [RunTasks(run.own_seed, run.tasks) for run in spec.runs],
             spec.settings.world,
             fleet.policy_shape(self.agent),
-            self.schedule.chunk_steps,
+            self.schedule,
+            self.task_schedule,
             state_size,
             collecting_workers(spec),
-            most_at_once=self.task_schedule.most_at_once,
-            max_live_tasks=self.task_schedule.max_live_tasks,
-            noise_colour=self.schedule.noise_colour,
-            random_tails=self.schedule.random_tails,
-            policy_lag=self.schedule.policy_lag,
-            environments=self.schedule.environments,
-            should_stop=should_stop,
+            should_stop,
         )
         self.evaluation = BackgroundEvaluation(
             spec, fleet.policy_shape(self.agent), self.recorder.evaluation

@@ -20,19 +20,6 @@ class Outcome(NamedTuple):
     criteria: Mapping[str, bool] = {}  # each criterion, at any step
 
 
-class EpisodeStep(NamedTuple):
-    """One step of every slot. Where an episode ended, `observation` is the next one's first."""
-
-    next_observation: Array  # [slots, obs] result of the action, also at an episode's end
-    observation: Array  # [slots, obs] input to the next action
-    reward: Array  # [slots]
-    terminated: Array  # [slots] bool
-    truncated: Array  # [slots] bool: horizon, divergence, or truncation by the task
-    success: Array  # [slots] bool, this step
-    criteria: Mapping[str, Array]  # [slots] bool for each criterion, this step
-    outcomes: list[Outcome]
-
-
 # Counters kept in front of the simulator's own state vector, before a flag for each criterion.
 _COUNTERS = ("episode", "steps", "return", "success")
 
@@ -58,7 +45,8 @@ class Episodes:
         self._expected = [-1] * slots  # the episode of the slot's last `simulator.expect`
         self._steps = np.zeros(slots, np.int64)
         self._return = np.zeros(slots)
-        self.success = np.zeros(slots, bool)  # which have had one in their current episode
+        # Which slots have had a success in their current episode, and met each of the criteria.
+        self.success = np.zeros(slots, bool)
         self._criteria = {name: np.zeros(slots, bool) for name in simulator.criteria}
         self._counters = len(_COUNTERS) + len(self._criteria)
         self.state_size = self._counters + size + simulator.state_size
@@ -102,12 +90,16 @@ class Episodes:
             self.start(slot)
         return self.observation.copy()
 
-    def step(self, actions: Array) -> EpisodeStep:
-        """Step every slot. An episode that ends is recorded, and the next one starts."""
+    def step(self, actions: Array) -> tuple[Step, list[Outcome]]:
+        """Step every slot; return the results, and the outcomes of the episodes that ended.
+
+        Horizon and divergence truncate. Where an episode ended, the next one has started:
+        `observation` of this object is its first, that of the results the last one's.
+        """
         return self.count(self.simulator.step(actions))
 
-    def count(self, result: Step) -> EpisodeStep:
-        """Count a step that the simulator has made, and start the next episodes."""
+    def count(self, result: Step) -> tuple[Step, list[Outcome]]:
+        """Count a step that the simulator has made, as `step` does."""
         self._steps += 1
         self._return += result.reward
         self.success |= result.success
@@ -121,16 +113,8 @@ class Episodes:
         for slot in (cut | result.terminated).nonzero()[0].tolist():
             outcomes.append(self._outcome(slot, result.success, result.diverged))
             self.start(slot)
-        return EpisodeStep(
-            next_observation=result.observation,
-            observation=self.observation.copy(),
-            reward=result.reward,
-            terminated=result.terminated,
-            truncated=cut > result.terminated,  # cut and not terminated
-            success=result.success,
-            criteria=result.criteria,
-            outcomes=outcomes,
-        )
+        truncated = cut > result.terminated  # cut and not terminated
+        return result._replace(truncated=truncated), outcomes
 
     def steps_left(self) -> int:
         """Return the number of steps until the first slot reaches the horizon."""

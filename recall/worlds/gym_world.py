@@ -19,7 +19,7 @@ from recall.worlds.simulator import (
     Simulator,
     Step,
     TaskFailedError,
-    restored,
+    copied,
     unit_box,
 )
 
@@ -28,6 +28,7 @@ _HEADER = 2  # a state is the episode's seed, its number of steps, then its acti
 _SEEDS = 2**31  # Gymnasium environments take seeds below this; float64 holds them exactly
 _WHOLE = "biu"  # NumPy's kinds of truth values and whole numbers
 _REAL = _WHOLE + "f"
+_END = ("True or False", (0.0, 1.0).__contains__)
 _USUAL = (float, bool, np.floating, np.bool_)
 
 
@@ -75,11 +76,6 @@ class GymnasiumSimulator(Simulator):
 
     def step(self, actions: Array) -> Step:
         """Step one environment after the other."""
-        if (self._steps >= self._horizon_steps).any():
-            slot = int(np.argmax(self._steps))
-            raise BadValueError(
-                f"slot {slot} of {self.task} took all its {self._horizon_steps} steps: reset it"
-            )
         taken = np.clip(actions, -1.0, 1.0)
         results = [self._act(slot, taken[slot]) for slot in range(self.slots)]
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
@@ -115,8 +111,7 @@ class GymnasiumSimulator(Simulator):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the slots' states, since an environment's own copy may not be exact."""
-        arguments = {"task": self._source, "horizon_steps": self._horizon_steps}
-        return restored, (type(self), arguments, self.states())
+        return copied(self, type(self), task=self._source, horizon_steps=self._horizon_steps)
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return the environment's own image, in its own size, or raise DrawingError."""
@@ -182,7 +177,8 @@ class GymnasiumSimulator(Simulator):
         return (
             self._observed(observation, what),
             _number(reward, what, "its reward", "one number"),
-            *(_end(end, what) for end in ends),
+            # The reward in their place is refused.
+            *(bool(_number(each, what, "terminated or truncated", *_END)) for each in ends),
             info,
         )
 
@@ -248,23 +244,19 @@ def _values(answer: Any, what: str, count: int) -> Any:
     return answer
 
 
-def _end(value: Any, what: str) -> bool:
-    """Return whether an episode ended; refuse what may be another of the values, as the reward."""
-    name, wanted = "terminated or truncated", "True or False"
-    number = _number(value, what, name, wanted)
-    if number not in (0.0, 1.0):
-        raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
-    return bool(number)
-
-
-def _number(value: Any, what: str, name: str, wanted: str) -> float:
+def _number(
+    value: Any, what: str, name: str, wanted: str, allowed: Callable[[float], bool] | None = None
+) -> float:
     """Return a number, or the one number of an array; refuse anything else that was returned."""
     if isinstance(value, _USUAL):  # nearly always, and this is called at every step
-        return float(value)
-    numbers = np.asarray(value) if isinstance(value, int) or hasattr(value, "__array__") else None
-    if numbers is None or numbers.size != 1 or numbers.dtype.kind not in _REAL:
+        found: float | None = float(value)
+    else:
+        is_array = isinstance(value, int) or hasattr(value, "__array__")
+        numbers = np.asarray(value if is_array else None)
+        found = float(numbers.item()) if numbers.size == 1 and numbers.dtype.kind in _REAL else None
+    if found is None or (allowed is not None and not allowed(found)):
         raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
-    return float(numbers.item())
+    return found
 
 
 def _success(info: Mapping[str, Any], task: str) -> bool:
@@ -273,10 +265,7 @@ def _success(info: Mapping[str, Any], task: str) -> bool:
     A text, such as "no", or NaN is refused, though Python holds both to be true.
     """
     value = info.get("success", info.get("is_success", False))
-    found = _number(value, f"step of {task}", "success", "True or False")
-    if not math.isfinite(found):
-        raise BadValueError(f"step of {task} returned {value!r} as success: give True or False")
-    return bool(found)
+    return bool(_number(value, f"step of {task}", "success", "True or False", math.isfinite))
 
 
 def time_limit(task: Task) -> int:

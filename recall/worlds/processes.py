@@ -81,7 +81,7 @@ class _SlotsInWorker(Slots):
         setup: tuple[tuple[Task, ...], WorldSettings],
         part: tuple[int, int],  # its first slot, and one past its last
         shared: Mapping[str, Array],
-        pulse: Array,
+        index: int,
     ):
         tasks, settings = setup
         own = tasks[slice(*part)]

@@ -1,8 +1,7 @@
 """What runs in a worker process: one object that carries out the parent's orders.
 
-The worker makes it with (setup, own part, shared arrays, pulse). Its `handle(order)` returns an
-answer, `task` names what is made or played, and `close()` releases everything. The first number of
-`pulse` [2] counts steps, the second says what it works on; a pulse that stands still is reported.
+The worker makes it with (setup, own part, shared arrays, own number). Its `handle(order)` returns
+an answer, `task` names what is made or played, and `close()` releases everything.
 """
 
 import contextlib
@@ -63,8 +62,7 @@ def _serve(service: type, connection: Connection, memory_file: int) -> None:
         registrations, setup, offsets = cloudpickle.loads(first)
         registrations.register()
         index, own, put_back = pickle.loads(part)
-        arrays = map_arrays(memory_file, offsets)
-        served = service(setup, own, arrays, arrays["pulse"][index])
+        served = service(setup, own, map_arrays(memory_file, offsets), index)
         if put_back is not None:
             served.handle(put_back)
     except _RAISED as error:

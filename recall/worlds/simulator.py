@@ -109,18 +109,19 @@ class Simulator(ABC):
             if self.reset_options is not None and name not in self.reset_options:
                 raise UnknownNameError("reset option", name, self.reset_options)
 
-    def states(self) -> list[Array]:
-        """Return the states of all slots."""
-        return [self.get_state(slot) for slot in range(self.slots)]
-
     def close(self) -> None:  # noqa: B027  (most worlds hold no resources)
         """Release resources outside of Python's memory."""
 
 
-def restored(
-    make: Callable[..., Simulator], arguments: Mapping[str, Any], states: Any
-) -> Simulator:
-    """Return a simulator with these states in its slots: the copy of another simulator."""
+def copied(
+    simulator: Simulator, make: Callable[..., Simulator], **arguments: Any
+) -> tuple[Any, ...]:
+    """Return what `__reduce__` of a simulator returns to copy it by the states of its slots."""
+    states = [simulator.get_state(slot) for slot in range(simulator.slots)]
+    return _restored, (make, arguments, states)
+
+
+def _restored(make: Callable[..., Simulator], arguments: Any, states: list[Array]) -> Simulator:
     simulator = make(slots=len(states), **arguments)
     for slot, state in enumerate(states):
         simulator.set_state(slot, state)

@@ -139,16 +139,18 @@ class Slots:
         for slots, episodes in self.groups:
             waiting = [] if held is None else np.flatnonzero(held[slots]).tolist()
             states = [episodes.get_state(place) for place in waiting]
-            played = episodes.step(board["action"][slots].astype(precision, copy=False))
-            for name in ("observation", "reward", "terminated", "truncated", "success"):
-                board[name][slots] = getattr(played, name)
+            actions = board["action"][slots].astype(precision, copy=False)
+            result, outcomes = episodes.step(actions)
+            board["observation"][slots] = episodes.observation
+            for name in ("reward", "terminated", "truncated", "success"):
+                board[name][slots] = getattr(result, name)
             for name in self._criteria:
-                board[name][slots] = played.criteria[name]
+                board[name][slots] = result.criteria[name]
             board["diverged"][slots] = False
             board["episode_success"][slots] = episodes.success
-            for outcome in played.outcomes:
+            for outcome in outcomes:
                 slot = slots[outcome.slot]
-                board["final_observation"][slot] = played.next_observation[outcome.slot]
+                board["final_observation"][slot] = result.observation[outcome.slot]
                 board["episode_success"][slot] = outcome.success
                 board["diverged"][slot] = outcome.diverged
             for place, state in zip(waiting, states, strict=True):

@@ -31,7 +31,6 @@ from recall.worlds.simulator import TaskFailedError
 Shapes = Mapping[str, tuple[tuple[int, ...], Any]]  # of shared arrays: shape and dtype
 
 _POLL_SECONDS = 0.2
-_SILENT_SECONDS = 20.0  # without any progress, after which a worker is reported
 _PATIENCE_SECONDS = 1.0  # time that workers have to exit by themselves
 # A worker computes with one thread, because there are enough workers for all cores.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -63,7 +62,7 @@ class WorkerGroup:
     ):
         """Allocate the shared arrays and start one worker, which can make `tasks`, per part."""
         offsets, total = {}, 0
-        for name, (shape, dtype) in {"pulse": ((len(parts), 2), np.int64), **shapes}.items():
+        for name, (shape, dtype) in shapes.items():
             offsets[name] = (total, shape, np.dtype(dtype))
             total += -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64
         self.memory_file = _make_memory(total)
@@ -98,11 +97,6 @@ class WorkerGroup:
             tell(f"{died} and is restarted, which does not change results. More are only counted")
         process.restart(self.put_back(process))
 
-    def pulse(self, process: "WorkerProcess") -> tuple[int, int]:
-        """Return the steps of a worker so far, and what its service says it works on."""
-        steps, place = self.shared["pulse"][process.index].tolist()
-        return steps, place
-
     def process_ids(self) -> list[int]:
         """Return the process ids of the workers."""
         return [process.process.pid for process in self.processes]
@@ -130,7 +124,6 @@ class Answers:
         self._found: list[Any] = [None] * len(self._busy)
         self._failures: list[TaskFailedError] = []
         self._restarts: Counter[int] = Counter()
-        self._pulses: dict[int, tuple[tuple[int, int], float]] = {}  # and since when they stand
         self._poller = select.poll()
         self._missing: dict[int, int] = {}  # index of each worker that works, by its socket
         for index in range(len(self._busy)):
@@ -167,7 +160,6 @@ class Answers:
         """
         stop_at: float | None = None
         while not self.arrive(_POLL_SECONDS):
-            self._report_silent()
             if stop_at is None and (self._failures or should_stop()):
                 patience = _PATIENCE_SECONDS if self._failures else patience_seconds
                 stop_at = time.monotonic() + patience
@@ -179,20 +171,6 @@ class Answers:
         if self._failures:
             raise self._failures[0]
         return self._found
-
-    def _report_silent(self) -> None:
-        """Report each worker whose pulse has stood still for some seconds, once."""
-        now = time.monotonic()
-        for index in self._missing.values():
-            process = self._busy[index]
-            pulse = self._group.pulse(process)
-            before, since = self._pulses.setdefault(index, (pulse, now))
-            if before != pulse:
-                self._pulses[index] = (pulse, now)
-            elif now - since > _SILENT_SECONDS:
-                doing = self._group.describe(process)
-                tell(f"nothing has happened for {now - since:.0f} s while {doing}")
-                self._pulses[index] = (pulse, float("inf"))
 
 
 class WorkerProcess:

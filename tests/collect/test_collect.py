@@ -2,9 +2,7 @@
 
 import os
 import signal
-import sys
 import time
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -12,22 +10,22 @@ import numpy as np
 import pytest
 
 import recall
-from recall.collect.messages import RunTasks
-from recall.collect.policy import NumpyPolicy, PolicyShape
-from recall.collect.pool import ChunkRequest, Pool
+from recall.collect.policy import NumpyPolicy
+from recall.collect.pool import Pool
 from recall.errors import NoRunLeftError, RecallError
 from recall.learn import fleet
 from recall.runs.store import read
-from recall.settings import WorldSettings
 from recall.training.agents import agent_of
 from recall.training.callbacks import Callback
 from tests.factories.environments import Broken, Spent
 from tests.factories.fleets import left_by, run, small_spec, start
 
 
-@pytest.mark.parametrize("activation", ["relu", "leaky_relu"])
-@pytest.mark.parametrize("sharing", ["shallow", "deep", "separate"])
-def test_the_actor_in_numpy_is_the_actor_in_jax(activation, sharing):
+@pytest.mark.parametrize(
+    ("sharing", "activation"),
+    [("shallow", "leaky_relu"), ("deep", "relu"), ("separate", "leaky_relu")],
+)
+def test_the_actor_in_numpy_is_the_actor_in_jax(sharing, activation):
     spec = small_spec(activation=activation, actor_heads=sharing, hidden=(32, 16, 32))
     agent, _ = agent_of(spec)
     state = fleet.init(agent, jnp.array([3, 4]))
@@ -56,23 +54,6 @@ def test_neither_the_number_of_workers_nor_who_goes_first_changes_anything(
     monkeypatch.setattr(Pool, "_order", late)
     run(start(small_spec(workers=3), tmp_path))
     assert left_by(tmp_path) == uninterrupted
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
-@pytest.mark.parametrize(("task", "threads"), [("peg-unplug-side", 2), ("push", 1)])
-def test_a_worker_settles_the_next_hand_in_a_thread(task, threads):
-    pool = Pool(
-        [RunTasks(0, (task,))], WorldSettings(), PolicyShape(12, 4, (8,), "relu"), 5, 500, 1
-    )
-    try:
-        pool.begin([0], [0])
-        for step in (0, 5):  # a second answer means that what follows the first is done
-            pool.order([ChunkRequest(0, step, None)])
-            pool.take()
-        (worker,) = pool.process_ids()
-        assert len(list(Path(f"/proc/{worker}/task").iterdir())) == threads
-    finally:
-        pool.close()
 
 
 class KillWorkers(Callback):

@@ -7,6 +7,7 @@ import pytest
 
 from recall.collect.messages import RunTasks
 from recall.collect.pool import ChunkRequest, Pool
+from recall.collect.task_schedule import TaskSchedule
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.settings import ScheduleSettings, WorldSettings
@@ -28,8 +29,11 @@ def rolled(environments: int, workers: int = 2) -> tuple[tuple[np.ndarray, ...],
     runs = [RunTasks(each.seed, each.tasks) for each in spec.runs]
     world = WorldSettings(horizon_steps=HORIZON)
     chunk = STEPS * environments
-    keywords = {"noise_colour": 1.0, "environments": environments}
-    pool = Pool(runs, world, shape, chunk, state_size, workers, **keywords)
+    lengths = {"steps_per_task": 10 * chunk, "evaluate_every": chunk, "record_every": chunk}
+    lengths |= {"chunk_steps": chunk, "replay_capacity": chunk}
+    schedule = ScheduleSettings(**lengths, environments=environments, random_tails=0.0)
+    plan = TaskSchedule("current", 1, 10 * chunk, chunk)
+    pool = Pool(runs, world, shape, schedule, plan, state_size, workers)
     policies = np.random.default_rng(0).normal(scale=0.1, size=(2, shape.size)).astype(np.float32)
     found, ended = [], []
     try:

@@ -15,12 +15,12 @@ from recall.collect.messages import EVALUATION, Episode, RunTasks
 from recall.collect.noise import draw, draw_uniform
 from recall.collect.policy import PolicyShape
 from recall.collect.pool import ChunkRequest, Pool, environments_of_workers
+from recall.collect.task_schedule import TaskSchedule
 from recall.learn import fleet
-from recall.settings import WorldSettings
+from recall.settings import ScheduleSettings, WorldSettings
 from recall.training.agents import agent_of
-from recall.worlds import workers as workers_module
 from recall.worlds.simulator import TaskFailedError
-from recall.worlds.workers import Abandoned, WorkerDiedError
+from recall.worlds.workers import Abandoned, WorkerDiedError, never
 from tests.factories import environments
 from tests.factories.environments import Exiting, Fleeting, Hanging, Point
 from tests.factories.fleets import small_spec
@@ -48,10 +48,20 @@ def fleet_of(task, sized_like=None) -> tuple[list[RunTasks], PolicyShape, int]:
 
 
 @contextlib.contextmanager
-def small_pool(task, sized_like=None, **keywords) -> Iterator[tuple[Pool, np.ndarray]]:
+def small_pool(
+    task, sized_like=None, should_stop=never, **keywords
+) -> Iterator[tuple[Pool, np.ndarray]]:
     """A pool of two workers, and policies of zeros [run, size]."""
     runs, shape, state_size = fleet_of(task, sized_like)
-    with contextlib.closing(Pool(runs, WORLD, shape, 10, state_size, 2, **keywords)) as pool:
+    plan = TaskSchedule("current", 1, 1_000, 10)
+    given = (
+        ScheduleSettings(chunk_steps=10, random_tails=0.0, **keywords),
+        plan,
+        state_size,
+        2,
+        should_stop,
+    )
+    with contextlib.closing(Pool(runs, WORLD, shape, *given)) as pool:
         yield pool, np.zeros((len(runs), shape.size), np.float32)
 
 
@@ -88,17 +98,12 @@ def test_several_chunks_may_be_ordered_at_a_time():
             assert (one[2] == same[2]).all()
 
 
-def collect(task, **keywords):
-    """Collect one chunk of a task in a pool, and close it."""
-    with small_pool(task, Point, **keywords) as (pool, policies):
+def test_an_exception_in_a_task_is_told_with_its_place():
+    with small_pool(Exiting, Point) as (pool, policies):
         pool.begin((0,), fresh=(0,))
         pool.order([ChunkRequest(0, 0, policies)])
-        return pool.take()
-
-
-def test_an_exception_in_a_task_is_told_with_its_place():
-    with pytest.raises(TaskFailedError) as caught:
-        collect(Exiting)
+        with pytest.raises(TaskFailedError) as caught:
+            pool.take()
     message = f"task Exiting: step() raised SystemExit: 3 ({environments.__file__}:"
     assert str(caught.value).startswith(message)
     assert "Traceback" in caught.value.__notes__[0], "for --debug"
@@ -114,13 +119,14 @@ def test_a_worker_that_is_killed_every_time_says_what_helps():
 
 
 def test_a_step_that_hangs_is_named_and_does_not_keep_a_stop_waiting(monkeypatch):
-    told = []
-    monkeypatch.setattr(workers_module, "tell", told.append)
-    monkeypatch.setattr(workers_module, "_SILENT_SECONDS", 0.3)
     monkeypatch.setattr(pool_module, "_STOP_SECONDS", 0.3)
-    hanging = "collecting transitions of task Hanging of run"
-    with pytest.raises(Abandoned, match=hanging):
-        collect(Hanging, should_stop=lambda: any(hanging in text for text in told))
+    stopping = []
+    with small_pool(Hanging, Point, lambda: bool(stopping)) as (pool, policies):
+        pool.begin((0,), fresh=(0,))
+        pool.order([ChunkRequest(0, 0, policies)])
+        stopping.append(True)
+        with pytest.raises(Abandoned, match="collecting transitions of task Hanging of run"):
+            pool.take()
 
 
 def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():
@@ -139,7 +145,7 @@ def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():
 
 
 def test_actions_are_made_of_the_noise_of_their_steps():
-    with small_pool("point-rich", noise_colour=1.0) as (pool, policies):
+    with small_pool("point-rich") as (pool, policies):
         pool.begin((0,), fresh=(0,))
         for first, given in [(0, None), (10, None), (20, policies), (30, policies)]:
             pool.order([ChunkRequest(0, first, given)])

@@ -11,7 +11,7 @@ from PIL import Image
 import recall
 from recall.cli import main
 from recall.config.resolve import resolve
-from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import FINAL
 from recall.filming.compose import Tile, animate, caption_height, in_rows
 from recall.filming.encode import writable
@@ -20,10 +20,8 @@ from recall.learn import fleet
 from recall.runs.policies import write_policies
 from recall.runs.store import Store
 from recall.training.agents import agent_of
-from recall.worlds import continual_world
 from recall.worlds.pointworld import draw_point, make_simulator
 from tests.factories.policies import expert_action, write_untrained
-from tests.worlds.test_continual_world_agreement import scripted_policy
 
 TASKS = ("point-rich", "point-poor")
 SMALL = (64, 48)
@@ -242,27 +240,3 @@ def test_tasks_of_different_runs_are_not_in_one_film(tmp_path):
     folder = write_untrained(tmp_path, ["point-rich,point-poor", "point-slide,point-poor"])
     with pytest.raises(BadValueError, match=r"no single run.* point-rich, point-slide"):
         recall.film(folder, tasks=["point-rich", "point-slide"])
-
-
-class Scripted:
-    """Meta-World's own policy of a task."""
-
-    def __init__(self, task):
-        self._policy = scripted_policy(task)
-
-    def act(self, observation, noise=None):
-        return np.clip(self._policy.get_action(observation), -1, 1)
-
-
-def test_robots_are_filmed():
-    simulator = continual_world.make_simulator("window-close", 1, reward="v2", observation="full")
-    policy = Scripted("window-close")
-    try:
-        frames = list(filmed_episode(simulator, 95, policy, (1,), True, SMALL, every=48))
-    except RecallError as error:
-        if "no picture" not in str(error):
-            raise
-        pytest.skip(str(error))
-    first, last = frames[0], frames[-1]
-    assert np.abs(first.picture.astype(int) - last.picture).max() > 60, "the arm has moved"
-    assert (first.success, last.success) == (False, True)

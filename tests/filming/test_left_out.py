@@ -104,20 +104,3 @@ def test_functions_are_drawn_with_the_ones_given_for_the_film(tmp_path):
     assert "render_mode" in made.left_out["unseen"]
     made = film(functions=functions | {"unseen": lambda: Blank("rgb_array")})
     assert [take.task for take in made.takes] == ["unseen", "seen"]
-
-
-def test_a_repeated_task_is_filmed_by_the_name_that_is_printed(tmp_path, capsys):
-    folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor,point-rich")
-    film = ["film", str(folder), "--size", "32", "32", "--sheet", "--at", "final"]
-
-    def printed(*options):
-        main([*film, *options])
-        _, *rows, path = capsys.readouterr().out.splitlines()
-        return [row.split("\t")[0] for row in rows], path
-
-    all_of_them, _ = printed()
-    assert all_of_them == ["1 point-rich", "point-poor", "3 point-rich"]
-    third, path = printed("--task", "3 point-rich")
-    assert third == ["3 point-rich"]
-    assert printed("--task", "2") == (third, path), "a position means the same"
-    assert printed("--task", "point-rich")[0] == ["1 point-rich", "3 point-rich"]

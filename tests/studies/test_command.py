@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from recall.cli import main
-from recall.commands.study import StudyOptions, _tell_end, _tell_plan, what_is_missing
+from recall.commands.study import StudyOptions, _tell_plan
 from recall.studies import STUDIES
 from recall.studies.launch.place import Place
-from recall.studies.runner import Launch, plan_study, preview
+from recall.studies.runner import plan_study, preview
 from recall.studies.selection import groups_of
 from recall.studies.study_folder import note_end, write_study
 from tests.factories.studies import CHOICES, FLEETS, ROOM, SEQUENCE, SMALL, STUDY, begin
@@ -50,22 +50,15 @@ def test_what_a_study_declares_is_not_taken_from_a_file(tmp_path, capsys):
         assert option in error
 
 
-@pytest.mark.parametrize(("preset", "hidden"), [(None, 128), ("paper", 256)])
-def test_a_file_chooses_the_preset_unless_an_option_does(preset, hidden, tmp_path):
-    config = tmp_path / "mine.toml"
-    config.write_text('preset = "laptop"\nupdate_after = 100')
-    choices = StudyOptions("cw3", config=config, preset=preset).choices(STUDIES["cw3"])
-    settings = groups_of(STUDIES["cw3"], choices)[0].spec.settings
-    assert settings.learner.network.hidden[0] == hidden
-    assert settings.schedule.update_after == 100
-
-
 def test_set_overrides_the_file_and_means_what_it_means_elsewhere(tmp_path):
     config = tmp_path / "mine.toml"
-    config.write_text("update_after = 100\nlearning_rate = 0.1")
+    config.write_text('preset = "laptop"\nupdate_after = 100\nlearning_rate = 0.1')
     given = ("learning-rate=3e-4", "hidden=64", "head_layers=1", "distil=false")
     options = StudyOptions("cw3", config=config, methods=("recall",), set=given)
-    (group,) = groups_of(STUDIES["cw3"], options.choices(STUDIES["cw3"]))
+    choices = options.choices(STUDIES["cw3"])
+    assert choices.preset == "laptop"
+    assert replace(options, preset="paper").choices(STUDIES["cw3"]).preset == "paper"
+    (group,) = groups_of(STUDIES["cw3"], choices)
     settings = group.spec.settings
     assert settings.learner.sac.learning_rate == 3e-4
     assert settings.learner.network.hidden == (64,)
@@ -88,20 +81,6 @@ def test_settings_that_would_have_no_effect_are_refused(study, given, words, tmp
         main(["study", study, "--set", given, "--out", str(tmp_path / "study")])
     assert words in capsys.readouterr().err
     assert not (tmp_path / "study").exists()
-
-
-def test_what_is_missing_is_told_for_every_way_to_end(tmp_path):
-    fleet = plan_study(STUDY, replace(CHOICES, seeds=1), tmp_path, ROOM)[0]
-    launch = Launch(tmp_path, (fleet,), signal_status=130)
-    assert "1 of 1 fleets are not finished" in what_is_missing(launch)
-    with pytest.raises(SystemExit, match="130"):
-        _tell_end(launch, as_json=False)
-    begin(fleet, tmp_path)
-    outcome = tmp_path / fleet.name / "outcome.json"
-    outcome.write_text('{"finished": true, "failed": {}}')
-    assert "all 1 fleets are finished, but the launch was stopped" in what_is_missing(launch)
-    outcome.write_text('{"finished": false, "failed": {"one": 5}}')
-    assert "every run failed in 1 of 1 fleets" in what_is_missing(launch)
 
 
 def test_a_dry_run_tells_runs_fleets_transitions_and_memory(tmp_path, capsys):

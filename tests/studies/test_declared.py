@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -51,19 +50,6 @@ def test_the_six_methods_are_compared_as_they_are(name):
     found = variants_of(name)
     assert list(found) == SIX
     assert all(method == type(method)() for method in found.values())
-
-
-def test_all_methods_are_compared_as_they_are_at_the_scale_of_the_recorded_ones():
-    groups = {group.variant.title: group.spec for group in groups_of(STUDIES["methods"], Choices())}
-    assert list(groups) == list(OURS)
-    for name, spec in groups.items():
-        assert len(spec.runs) == 8 * 3
-        assert (spec.tasks, spec.steps_per_task) == (3, 300_000)
-        assert spec.settings.schedule.evaluate_every == 6_000
-        updates = round(0.3 * OURS[name]().retraining_updates)
-        assert spec.method == replace(OURS[name](), retraining_updates=updates)
-    half = groups_of(STUDIES["methods"], Choices(scale=0.5))
-    assert {group.spec.steps_per_task for group in half} == {150_000}
 
 
 def test_variants_are_those_of_the_paper():

@@ -61,7 +61,7 @@ def test_every_episode_is_the_one_that_the_simulator_plays(kept):
     spec = spec_from(read_description(kept))
     setup = Setup(
         tuple(RunTasks(each.own_seed, each.tasks) for each in spec.runs),
-        spec.settings.world, None, spec.settings.schedule.environments,
+        spec.settings.world, None, spec.settings.schedule,
     )  # fmt: skip
     episodes = list(dataset)
     labels = list(dataset.storage.get_episode_metadata(range(len(episodes))))
@@ -79,12 +79,12 @@ def test_every_episode_is_the_one_that_the_simulator_plays(kept):
                     assert (label["run"], label["task"]) == (each.name, task)
                     np.testing.assert_array_equal(episode.observations[0], first.astype("f4"))
                     for step, action in enumerate(episode.actions):
-                        result = played.step(action[None])
-                        seen = result.next_observation[0].astype("f4")
+                        result, outcomes = played.step(action[None])
+                        seen = result.observation[0].astype("f4")
                         np.testing.assert_array_equal(episode.observations[step + 1], seen)
                         assert episode.rewards[step] == np.float32(result.reward[0])
-                    (outcome,) = result.outcomes
-                    first = result.observation[0]
+                    (outcome,) = outcomes
+                    first = played.observation[0]
                     assert label["success"] == outcome.success
                     assert (episode.infos["episode_success"] == outcome.success).all()
                     assert episode.truncations.tolist() == [False] * (HORIZON - 1) + [True]

@@ -113,21 +113,6 @@ def test_an_object_that_was_thrown_away_is_a_divergence_which_ends_a_roll():
     assert paid[1] < -40.0
 
 
-def test_pictures_show_the_slot_or_say_what_is_missing():
-    simulator, _ = started("handle-press-side", 2)
-    try:
-        pictures = [simulator.render(slot, 96, 64) for slot in range(2)]
-    except RecallError as error:
-        pytest.skip(str(error))
-    assert pictures[0].shape == (64, 96, 3)
-    assert pictures[0].dtype == np.uint8
-    assert pictures[0].std() > 10
-    assert (pictures[0] != pictures[1]).any()
-    np.testing.assert_array_equal(simulator.render(0, 96, 64), pictures[0])
-    assert simulator.render(0, 32, 32).shape == (32, 32, 3)
-    simulator.close()
-
-
 def test_without_gl_the_message_says_what_to_install(monkeypatch):
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     monkeypatch.setattr(camera, "_LINUX_BACKENDS", ("nosuchgl",))

@@ -113,7 +113,7 @@ def test_an_episode_remembers_its_successes_also_when_it_is_saved(rolls):
 
     def play(episodes, steps):
         if not rolls:
-            return [outcome for _ in range(steps) for outcome in episodes.step(still).outcomes]
+            return [outcome for _ in range(steps) for outcome in episodes.step(still)[1]]
         roll = episodes.simulator.roll(HORIZON)
         roll.open()
         for _ in range(steps):
@@ -165,9 +165,8 @@ class Alien(Blank):
         return np.zeros(12, np.float32), *super().step(action)[1:]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_vector_tells_the_criteria_that_all_of_its_tasks_have(workers):
-    env = recall.make_vec(["hammer", Alien], 2, horizon=9, workers=workers)
+def test_a_vector_tells_the_criteria_that_all_of_its_tasks_have():
+    env = recall.make_vec(["hammer", Alien], 2, horizon=9, workers=2)
     told = [env.reset(seed=0)[1], env.step(np.zeros((2, 4)))[4]]
     env.close()
     for infos in told:

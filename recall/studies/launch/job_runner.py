@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from recall import api
-from recall.collect.cores import use_cores
+from recall.collect.pool import use_cores
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.plugins import load_plugin

@@ -29,7 +29,7 @@ from recall.worlds.continual_world.starts import (
     start_views,
 )
 from recall.worlds.continual_world.task import Scene, Start, Table, Task
-from recall.worlds.simulator import Array, Simulator, Step, restored, unit_box
+from recall.worlds.simulator import Array, Simulator, Step, copied, unit_box
 
 if TYPE_CHECKING:
     from recall.worlds.continual_world.camera import Camera
@@ -263,7 +263,7 @@ class SawyerSimulator(Simulator):
         """Copy and pickle the slots' states; a copy of MuJoCo's data would lose our views."""
         from recall.worlds.continual_world import make_simulator
 
-        return restored, (make_simulator, self._arguments, self.states())
+        return copied(self, make_simulator, **self._arguments)
 
     def render(
         self, slot: int, width: int = 480, height: int = 480, camera_name: str | None = None

@@ -14,8 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from rich.console import Console
 
-from recall.collect.cores import cores, use_cores
-from recall.collect.pool import default_workers
+from recall.collect.pool import cores, default_workers, use_cores
 from recall.config.resolve import resolve
 from recall.files.atomic import write_json
 from recall.studies.launch.display import Display

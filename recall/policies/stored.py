@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import (
     DESCRIPTION,
     Status,
@@ -67,9 +67,16 @@ def chosen_run(
     if not matching:
         seeds = " ".join(map(str, dict.fromkeys(each.seed for each in runs)))
         raise BadValueError(f"{run or 'no run'} has not seed {seed}; the fleet's seeds are {seeds}")
+    for task in tasks:
+        if not any(positions_of(task, each.tasks) for each in matching):
+            known = dict.fromkeys(shown for each in matching for shown in numbered(each.tasks))
+            others = [each.name for each in runs if positions_of(task, each.tasks)]
+            hint = f"Runs that have it: {', '.join(others[:3])} (run=, --run)." if others else ""
+            where = f"run {matching[0].name}" if len(matching) == 1 else "this fleet"
+            raise UnknownNameError(f"task of {where}", task, known, hint)
     having = [each for each in matching if all(positions_of(task, each.tasks) for task in tasks)]
     if not having:
-        raise _without_tasks(runs, matching, tasks)
+        raise BadValueError(f"no single run has all of the tasks {', '.join(map(str, tasks))}")
     for each in having:
         if policy_paths(folder, each.name):
             return each
@@ -113,17 +120,3 @@ def read_stored(
             "restore it from a copy"
         )
     return info, vectors
-
-
-def _without_tasks(
-    runs: Iterable[StoredRun], matching: Sequence[StoredRun], tasks: Sequence[TaskName]
-) -> RecallError:
-    """Return the error for tasks that no run of those `matching` has together."""
-    for task in tasks:
-        if not any(positions_of(task, each.tasks) for each in matching):
-            known = dict.fromkeys(shown for each in matching for shown in numbered(each.tasks))
-            others = [each.name for each in runs if positions_of(task, each.tasks)]
-            hint = f"Runs that have it: {', '.join(others[:3])} (run=, --run)." if others else ""
-            where = f"run {matching[0].name}" if len(matching) == 1 else "this fleet"
-            return UnknownNameError(f"task of {where}", task, known, hint)
-    return BadValueError(f"no single run has all of the tasks {', '.join(map(str, tasks))}")

@@ -43,7 +43,7 @@ class Study:
     variants: tuple[Variant, ...]
     sequences: tuple[str, ...]
     """Names of sequences, or tasks joined by commas. Lengths may differ."""
-    tables: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ("variants",)
     """Prefixes of the names of the `recall report` tables that give the answer."""
     figures: tuple[str, ...] = ()
     """Kinds of `recall report` figures that show the answer."""
@@ -124,7 +124,6 @@ ABLATION = Study(
         )
     ),
     sequences=CW6.sequences,
-    tables=("variants",),
     figures=("average_success",),
 )
 
@@ -136,7 +135,6 @@ LAMBDA = Study(
         for weight in (0.01, 0.1, 1.0, 10.0, 100.0)
     ),
     sequences=("cw6-1",),
-    tables=("variants",),
     figures=("average_success",),
 )
 
@@ -170,7 +168,6 @@ REPLAY_MODE = Study(
         Variant("perfect_memory", "online", {"replay_mode": "online"}),
     ),
     sequences=tuple(f"pair-{pair // 10}-{pair % 10}" for pair in FORGOTTEN_PAIRS),
-    tables=("variants",),
     figures=("task_curves",),
     transfer=False,
 )
@@ -207,7 +204,6 @@ FIDELITY = Study(
     question="What is each difference between the paper and its authors' code worth?",
     variants=tuple(Variant("recall", name, _PAPER | own) for name, own in _CHANGES.items()),
     sequences=CW3.sequences,
-    tables=("variants",),
     figures=("average_success", "seeds"),
 )
 
@@ -222,7 +218,6 @@ MEMORY = Study(
         ),
     ),
     sequences=CW3.sequences,
-    tables=("variants",),
     figures=("average_success", "seeds"),
 )
 
@@ -245,7 +240,6 @@ START = Study(
         "hammer,window-close",
         "window-close,peg-unplug-side",
     ),
-    tables=("variants",),
     figures=("current_task", "average_success", "seeds"),
 )
 

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from recall.runs.archive import archive as archive
     from recall.training.callbacks import Callback as Callback
     from recall.training.callbacks import CallbackList as CallbackList
-    from recall.training.callbacks.defaults import default_callbacks as default_callbacks
-    from recall.training.callbacks.tensorboard_callback import (
-        TensorBoardCallback as TensorBoardCallback,
-    )
-    from recall.training.callbacks.trackers import TrackioCallback as TrackioCallback
-    from recall.training.callbacks.trackers import WandbCallback as WandbCallback
+    from recall.training.loggers import TensorBoardCallback as TensorBoardCallback
+    from recall.training.loggers import TrackioCallback as TrackioCallback
+    from recall.training.loggers import WandbCallback as WandbCallback
+    from recall.training.loggers import default_callbacks as default_callbacks
     from recall.worlds.env import make as make
     from recall.worlds.sb3_vec_env import make_sb3_vec as make_sb3_vec
     from recall.worlds.sequence_env import make_sequence as make_sequence
@@ -43,9 +41,12 @@ _MODULES = {
     "recall.worlds.sb3_vec_env": ("make_sb3_vec",),
     "recall.api": ("train", "resume", "evaluate", "export_minari"),
     "recall.training.callbacks": ("Callback", "CallbackList"),
-    "recall.training.callbacks.defaults": ("default_callbacks",),
-    "recall.training.callbacks.tensorboard_callback": ("TensorBoardCallback",),
-    "recall.training.callbacks.trackers": ("TrackioCallback", "WandbCallback"),
+    "recall.training.loggers": (
+        "TensorBoardCallback",
+        "TrackioCallback",
+        "WandbCallback",
+        "default_callbacks",
+    ),
     "recall.report.results": ("Results", "load_results"),
     "recall.plugins": ("load_plugin",),
     "recall.policies.policy": ("load_policy",),

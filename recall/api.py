@@ -20,7 +20,7 @@ from recall.files.stamps import DamagedFileError
 from recall.learn import fleet
 from recall.methods import Method
 from recall.report.results import Results, load_results
-from recall.runs.description import WITHOUT_SUCCESS, read_description
+from recall.runs.description import WITHOUT_SUCCESS, check_unedited, read_description
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import (
     after_full_disk,
@@ -38,15 +38,14 @@ from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.agents import agent_of, check_method, tasks_without_success
 from recall.training.behaviour import Behaviour, only_random
-from recall.training.callbacks import Callback
-from recall.training.callbacks.callback import reported_compiling
-from recall.training.callbacks.defaults import default_callbacks
+from recall.training.callbacks import Callback, reported_compiling
 from recall.training.checkpoint import NotWrittenError
 from recall.training.evaluation import Evaluation, counts_of, evaluation_pool
+from recall.training.loggers import default_callbacks
 from recall.training.memory import check_memory, check_processes, explain_out_of_memory, measure
 from recall.training.offline import write_minari
 from recall.training.programs import kept_programs
-from recall.training.provenance import check_unedited, other_versions, surroundings
+from recall.training.provenance import other_versions, surroundings
 from recall.training.signals import stopping
 from recall.training.trainer import Interrupted, Trainer
 from recall.worlds.registry import Task

@@ -24,7 +24,7 @@ def demo(
 
     from recall.methods import METHODS, method_class
     from recall.studies import demo as demonstration
-    from recall.training.callbacks.defaults import on_screen
+    from recall.training.display import on_screen
 
     console = Console()
     plan = demonstration.ROBOTS if robots else demonstration.POINTWORLD

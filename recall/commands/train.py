@@ -36,7 +36,7 @@ def train_command(arguments: Sequence[str]) -> None:
         _print_help(options, changes)
         return
     from recall import api
-    from recall.training.callbacks.defaults import default_callbacks
+    from recall.training.loggers import default_callbacks
 
     callback = default_callbacks(options.quiet, options.tensorboard, options.wandb)
     _tell_end(api.start_fleet(spec_of(options, changes), options.out, callback))
@@ -165,7 +165,7 @@ def resume(
 
     check_unfinished(folder)  # here, so that it is said before JAX is imported
     from recall import api
-    from recall.training.callbacks.defaults import default_callbacks
+    from recall.training.loggers import default_callbacks
 
     _tell_end(api.resume(folder, callback=default_callbacks(quiet, tensorboard, wandb)))
 

@@ -24,11 +24,10 @@ from recall.files.streams import is_terminal
 from recall.filming.compose import Frame, Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
-from recall.runs.description import read_description
+from recall.runs.description import check_unedited, read_description
 from recall.runs.evaluations import Mode
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.evaluation import streams
-from recall.training.provenance import check_unedited
 from recall.worlds.registry import Task, horizon_steps, make_simulator
 from recall.worlds.simulator import DrawingError, Simulator
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered

@@ -90,8 +90,7 @@ class Results(Records):
 
         latest = self._latest()
         columns = [f"{latest.measured} at step {latest.step:,}", *latest.labels]
-        rows = [*latest.rows(), ["mean", *latest.means()]]
-        table = pd.DataFrame(rows, columns=columns).to_html(index=False, border=0)
+        table = pd.DataFrame(latest.rows(), columns=columns).to_html(index=False, border=0)
         return f"<p>{html.escape(self._title())}</p>{table}"
 
     def _title(self) -> str:

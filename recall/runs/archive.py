@@ -50,7 +50,7 @@ from recall.files.reading import SCHEMA, XZ, complete_lines, most_expanded, read
 from recall.files.stamps import Stamp
 from recall.policies.file_format import pack_compactly
 from recall.policies.stored import read_stored
-from recall.runs.description import Description, is_edited, read_description
+from recall.runs.description import Description, check_unedited, read_description
 from recall.runs.fleet_folder import FolderInUseError, resume_command
 from recall.settings.checked import from_plain, given_texts
 from recall.version import version
@@ -144,8 +144,7 @@ def _fleets_below(source: Path) -> list[Path]:
 def _checked(folder: Path, unfinished: bool) -> Description:
     """Return the run.json of a fleet; raise an error if it is damaged, edited or unfinished."""
     description = read_description(folder)
-    if is_edited(description):
-        raise BadValueError(f"{folder / DESCRIPTION} was edited after the fleet was started")
+    check_unedited(folder, description)
     check_written(folder)
     found = status(folder)
     if not (found.is_over or unfinished):

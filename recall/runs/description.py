@@ -123,6 +123,15 @@ def is_edited(description: Description) -> bool:
     return "digest" in description and description["digest"] != digest_of(description)
 
 
+def check_unedited(folder: Path, description: Description) -> None:
+    """Raise EditedFleetError if run.json is not what the fleet was started with."""
+    if is_edited(description):
+        raise EditedFleetError(
+            f"{folder / DESCRIPTION} was edited after the fleet was started: undo the edit, or "
+            "train the changed fleet in another folder"
+        )
+
+
 def differences(held: Description, wanted: Description) -> list[tuple[str, Any, Any]]:
     """Return the dotted name and both values of everything in which two identities differ."""
     one, other = flattened(_numbered(held)), flattened(_numbered(wanted))

@@ -41,22 +41,21 @@ class Latest:
             return "return"
         return "success or return" if any(self._by_return) else "success"
 
-    def means(self) -> list[str]:
-        """Return the mean over runs for every task."""
-        return [self._text(position, column) for position, column in enumerate(self._values.T)]
-
     def rows(self) -> list[list[str]]:
-        """Return the name of every run, followed by its value for every task."""
+        """Return the name of every run with its value for every task, last the mean of several."""
+        rows = list(zip(self.runs, self._values[:, None], strict=True))
+        if len(rows) > 1:
+            rows.append(("mean", self._values))
         return [
-            [name, *(self._text(position, value) for position, value in enumerate(row[:, None]))]
-            for name, row in zip(self.runs, self._values, strict=True)
+            [name, *(self._text(position, column) for position, column in enumerate(values.T))]
+            for name, values in rows
         ]
 
     def sentence(self) -> str:
         """Return the means in one line."""
         if not self.step:
             return "no evaluation yet"
-        means = ", ".join(map(" ".join, zip(self.labels, self.means(), strict=True)))
+        means = ", ".join(map(" ".join, zip(self.labels, self.rows()[-1][1:], strict=True)))
         return f"{self.measured} at step {self.step:,}: {means}"
 
     def _text(self, position: int, values: np.ndarray) -> str:

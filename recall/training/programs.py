@@ -16,9 +16,12 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import jax
+from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
 from recall.files.fleet_layout import has_checkpoint, status
 from recall.learn import fleet
@@ -39,38 +42,42 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
 
     Where the user chose a cache by JAX's own means, that is used instead.
     """
-    import jax
-
     chosen = getattr(jax.config, "jax_compilation_cache_dir")  # noqa: B009  (not typed)
-    on_cpu = jax.default_backend() == "cpu"
-    root = None if chosen else cache_root()
-    if on_cpu:  # a home folder may be shared by machines
-        programs = root and root / f"cpu-{_digest(json.dumps(processor()))}"
-    else:
-        programs = root and own_programs(root, folder)
+    on_cpu, root = jax.default_backend() == "cpu", None if chosen else cache_root()
+    programs = root and own_programs(root, folder)
+    if root and on_cpu:  # a home folder may be shared by machines
+        programs = root / f"cpu-{_digest(json.dumps(processor()))}"
+    wanted: dict[str, Any] = {} if chosen and on_cpu else _EVERYTHING
+    if not on_cpu:
         if programs and not programs.exists() and has_checkpoint(folder):
             tell("this machine has no compiled programs of this fleet: the last bits may differ")
         jax.clear_caches()  # what this process compiled for another fleet would not be stored
-    if programs is not None:
+    if programs:
+        wanted = {**wanted, "jax_compilation_cache_dir": str(programs)}
         with contextlib.suppress(OSError):  # without space or permission, everything is compiled
-            if not on_cpu and not programs.exists():
-                _link(programs.parent / "shared", programs)
+            if not on_cpu:
+                _begin(programs)
             programs.mkdir(exist_ok=True)
-            for path in () if on_cpu else programs.glob("*-cache"):
-                if path.stat().st_mode & _NEW:
-                    path.unlink()
-    with _configured(programs, everything=not (chosen and on_cpu)):
-        try:
-            yield
-        finally:
-            _free()
-    if programs is not None:
+    before = {name: getattr(jax.config, name) for name in wanted}
+    try:
+        _configure(wanted)
+        yield
+    finally:
+        _free()
+        _configure(before)
+    if programs:
         with contextlib.suppress(OSError):
             if not on_cpu:
                 _link(programs, programs.parent / "shared")
                 if status(folder).is_over:
                     shutil.rmtree(programs)
             _bound(programs.parent)
+
+
+def _configure(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        jax.config.update(name, value)
+    reset_cache()
 
 
 def _free() -> None:
@@ -113,6 +120,15 @@ def own_programs(root: Path, folder: Path) -> Path:
     return root / f"fleet-{_digest(str(folder.resolve()))}"
 
 
+def _begin(programs: Path) -> None:
+    """Begin with the programs of earlier fleets, or go on with those that were marked."""
+    if not programs.exists():
+        _link(programs.parent / "shared", programs)
+    for path in programs.glob("*-cache"):
+        if path.stat().st_mode & _NEW:
+            path.unlink()
+
+
 def _link(source: Path, target: Path) -> None:
     """Add the marked programs of one folder to another, without copying them."""
     target.mkdir(exist_ok=True)
@@ -129,27 +145,6 @@ def _bound(root: Path) -> None:
         total += info.st_size / info.st_nlink
         if total > _MOST_BYTES:
             path.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _configured(programs: Path | None, everything: bool) -> Iterator[None]:
-    """Have JAX store programs in this folder, if any, and all that it compiles if `everything`."""
-    import jax
-    from jax.experimental.compilation_cache.compilation_cache import reset_cache
-
-    wanted: dict[str, Any] = _EVERYTHING if everything else {}
-    if programs is not None:
-        wanted = {**wanted, "jax_compilation_cache_dir": str(programs)}
-    before = {name: getattr(jax.config, name) for name in wanted}
-    try:
-        for name, value in wanted.items():
-            jax.config.update(name, value)
-        reset_cache()
-        yield
-    finally:
-        for name, value in before.items():
-            jax.config.update(name, value)
-        reset_cache()
 
 
 def _digest(text: str) -> str:

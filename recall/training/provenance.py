@@ -1,7 +1,4 @@
-"""Provenance of a fleet for run.json: versions, machine and state of the source code.
-
-A fleet whose run.json was edited is refused, and other versions than at its start are named.
-"""
+"""Provenance of a fleet for run.json: versions, machine and state of the source code."""
 
 import contextlib
 import os
@@ -14,21 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from recall import plugins
-from recall.files.fleet_layout import DESCRIPTION
 from recall.plugins import sources
-from recall.runs.description import Description, EditedFleetError, is_edited
+from recall.runs.description import Description
 from recall.version import version
 
-_PACKAGE = "recall"
 _CHECKOUT = Path(__file__).parents[2]
-_PACKAGES = {
-    "jax": "jax",
-    "jaxlib": "jaxlib",
-    "numpy": "numpy",
-    "mujoco": "mujoco",
-    "gymnasium": "gymnasium",
-    "orbax": "orbax-checkpoint",
-}
+_PACKAGES = {name: name for name in ("jax", "jaxlib", "numpy", "mujoco", "gymnasium")}
+_PACKAGES["orbax"] = "orbax-checkpoint"
 
 
 def surroundings(command: Sequence[str] = ()) -> dict[str, Any]:
@@ -88,17 +77,14 @@ def processor() -> dict[str, str]:
 
 
 def git_state(checkout: Path) -> dict[str, Any] | None:
-    """Return the commit and whether the code differs from it, or None outside a git checkout.
-
-    New files count in the package alone: reports and films that lie in a checkout change nothing.
-    """
+    """Return the commit and whether the package differs from it, or None outside a git checkout."""
+    if not (checkout / ".git").exists():
+        return None  # perhaps installed in an environment that lies inside an unrelated checkout
     try:
-        top = _git(checkout, "rev-parse", "--show-toplevel")
-        if Path(top) != checkout.resolve():
-            return None  # installed in an environment that lies inside an unrelated checkout
-        changed = _git(checkout, "status", "--porcelain", "--untracked-files=no")
-        changed += _git(checkout, "status", "--porcelain", "--", _PACKAGE)
-        return {"commit": _git(checkout, "rev-parse", "HEAD"), "dirty": bool(changed)}
+        return {
+            "commit": _git(checkout, "rev-parse", "HEAD"),
+            "dirty": bool(_git(checkout, "status", "--porcelain", "--", "recall")),
+        }
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -110,26 +96,16 @@ def _git(checkout: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def check_unedited(folder: Path, description: Description) -> None:
-    """Raise EditedFleetError if run.json is not what the fleet was started with."""
-    if is_edited(description):
-        raise EditedFleetError(
-            f"{folder / DESCRIPTION} was edited after the fleet was started: undo the edit, or "
-            "train the changed fleet in another folder"
-        )
-
-
 def other_versions(description: Description) -> str | None:
     """Return a warning that names what has another version than at the start, or None."""
-    now, code = versions(), git_state(_CHECKOUT)
+    now, before = versions(), dict(description.get("versions", {}))
+    if (code := git_state(_CHECKOUT)) and (commit := description.get("git", {}).get("commit")):
+        now["source code"], before["source code"] = code["commit"][:12], commit[:12]
     changes = [
-        f"{name} {before} (now {now[name]})"
-        for name, before in description.get("versions", {}).items()
-        if name in now and before != now[name]
+        f"{name} {was} (now {now[name]})"
+        for name, was in before.items()
+        if was != now.get(name, was)
     ]
-    before = description.get("git", {}).get("commit")
-    if before and code and before != code["commit"]:
-        changes.append(f"source code {before[:12]} (now {code['commit'][:12]})")
     current = sources()
     own = [
         f"plug-in {name} source {facts.get('source')} (now source {current[name].get('source')})"

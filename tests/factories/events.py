@@ -7,8 +7,8 @@ from rich.console import Console
 from tensorboardX.proto.event_pb2 import Event
 
 from recall.training.callbacks import Callback, CallbackList
-from recall.training.callbacks.display import Display
-from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
+from recall.training.display import Display
+from recall.training.loggers import TensorBoardCallback
 
 
 class Heard(Callback):

@@ -11,7 +11,7 @@ from recall.errors import RecallError
 from recall.runs.description import read_description
 from recall.settings import Settings
 from recall.training.agents import tasks_without_success
-from recall.training.callbacks.display import Display
+from recall.training.display import Display
 from tests.factories.environments import Point, Raising
 
 

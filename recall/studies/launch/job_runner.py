@@ -26,8 +26,8 @@ from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import FolderHeldError
 from recall.studies.launch.jobs import Event, Job, Tell
 from recall.training.callbacks import Callback, CallbackList
-from recall.training.callbacks.display import failure_text, health_text
-from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
+from recall.training.display import failure_text, health_text
+from recall.training.loggers import TensorBoardCallback
 
 _SECONDS_BETWEEN_STEPS = 0.5
 # Time for the process of an earlier attempt to end, or for a file server to notice its end.

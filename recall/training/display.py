@@ -3,6 +3,7 @@
 import datetime
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -12,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from recall.config.spec import FleetSpec
+from recall.files.streams import is_terminal
 from recall.runs.description import tasks_without_success_flag_in
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.latest import Latest
 from recall.runs.wording import counted
-from recall.training.callbacks.callback import Callback
-from recall.worlds.registry import task_label
+from recall.training.callbacks import Callback
 
 _WINDOW_SECONDS = 60.0
 _REFRESHES_PER_SECOND = 4
@@ -70,9 +71,13 @@ class Display(Callback):
             )
             self._view.start()
         else:
+            sequences = {run.task_names for run in spec.runs}
+            tasks = f"tasks {', '.join(sequences.pop())}"
+            if sequences:
+                tasks = f"{len(sequences) + 1} sequences of {counted(spec.tasks, 'task')}"
             runs, where = counted(len(self.runs), "run"), f"{spec.total_steps:,} steps"
             start = f", from step {total_steps:,}" if total_steps else ""
-            self.show(f"{spec.method.label}: {runs} of {where}, {_tasks(spec)}{start}")
+            self.show(f"{spec.method.label}: {runs} of {where}, {tasks}{start}")
 
     def on_steps(self, total_steps: int) -> None:
         """Update the progress."""
@@ -86,19 +91,16 @@ class Display(Callback):
         self.total_steps = total_steps
         if self._learns != learned_before:  # steps with and without updates differ in speed
             self.bars.reset(self._bar, left="")
-        for bar, name, completed in (
-            (self._bar, "all tasks", total_steps),
-            (self._stage_bar, self.stage_name(), self.stage_steps),
-        ):
+        for bar, completed in ((self._bar, total_steps), (self._stage_bar, self.stage_steps)):
             left = self.time_left((self.bars.tasks[bar].total or 0) - completed)
-            self.bars.update(bar, completed=completed, description=name, left=left)
+            self.bars.update(bar, completed=completed, left=left)
+        self.bars.update(self._stage_bar, description=self.stage_name())
 
     def on_activity(self, what: str) -> None:
         """Remember the activity; print once in every stage that it compiles."""
         self.activity = what
-        if self.spec is None or self._is_live or what != "compiling":
-            return
-        if self.stage != self._compiling_shown_in:
+        told = self.spec is None or self._is_live or what != "compiling"
+        if not told and self.stage != self._compiling_shown_in:
             self._compiling_shown_in = self.stage
             self.show(f"{self._place()} | compiling")
 
@@ -198,10 +200,10 @@ class Display(Callback):
         if not self.latest.step:
             return Group(title, self.bars)
         table = Table(f"{self.latest.measured} at {self.latest.step:,}", *self.latest.labels)
-        for row in self.latest.rows() if 1 < len(self.runs) <= _RUNS_SHOWN else ():
+        *rows, means = self.latest.rows()
+        for row in rows if len(rows) <= _RUNS_SHOWN else ():
             table.add_row(*row)
-        name = "mean" if len(self.runs) > 1 else self.runs[0]
-        table.add_row(name, *self.latest.means(), style="bold")
+        table.add_row(*means, style="bold")
         return Group(title, self.bars, table)
 
     def _place(self) -> str:
@@ -222,9 +224,13 @@ def health_text(name: str, step: int, warning: str) -> str:
     return f"warning: run {name} at step {step:,}: {warning}"
 
 
-def _tasks(spec: FleetSpec) -> str:
-    """Return the tasks of a fleet, or how many sequences it has if its runs have different ones."""
-    sequences = {tuple(map(task_label, run.tasks)) for run in spec.runs}
-    if len(sequences) == 1:
-        return f"tasks {', '.join(sequences.pop())}"
-    return f"{len(sequences)} sequences of {counted(spec.tasks, 'task')}"
+def on_screen(quiet: bool = False) -> Callback:
+    """Return a live view on a terminal or in a notebook, lines elsewhere, nothing if `quiet`.
+
+    In a notebook, rich draws in a widget, for which it needs ipywidgets.
+    """
+    if quiet:
+        return Callback()
+    console = Console(stderr=True)
+    in_widget = console.is_jupyter and find_spec("ipywidgets") is not None
+    return Display(console, live=in_widget or is_terminal(console))

@@ -9,9 +9,8 @@ import pytest
 import recall
 from recall.errors import RecallError
 from recall.training.callbacks import Callback, CallbackList
-from recall.training.callbacks.display import Display
-from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
-from recall.training.callbacks.trackers import TrackioCallback, WandbCallback
+from recall.training.display import Display
+from recall.training.loggers import TensorBoardCallback, TrackioCallback, WandbCallback
 from tests.factories.events import Seen, events
 from tests.factories.fleets import (
     CHANGES,

@@ -1,12 +1,10 @@
 """Append-only files with a running checksum, which are cut back to a stamp on resuming."""
 
-import json
 import os
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from recall.files.atomic import plain, sync, writing_to
+from recall.files.atomic import sync, writing_to
 from recall.files.stamps import Stamp, stamp_of
 
 
@@ -17,7 +15,7 @@ class AppendLog:
         self.path = path
         self._file: BinaryIO | None = None
         self._stamp: Stamp | None = None  # unknown until it is needed
-        self._new = False
+        self._new = False  # whether its name is not on disk yet
 
     def open(self) -> BinaryIO:
         """Open the file, or create it, without following a link; return the open file."""
@@ -37,11 +35,6 @@ class AppendLog:
             written = file.write(view)
             stamp = self._stamp = stamp.after(view[:written])
             view = view[written:]
-
-    def append_lines(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Append records as lines of JSON, with None for NaN and infinity."""
-        lines = (json.dumps(plain(record)).encode() + b"\n" for record in records)
-        self.append(b"".join(lines))
 
     def stamp(self) -> Stamp:
         """Return the stamp of the whole file."""

@@ -1,8 +1,4 @@
-"""Atomic writes: readers see the complete old file or the complete new one, whatever happens.
-
-A whole folder is written under a hidden name beside its place and then moved there. Searches skip
-what a killed process left of it.
-"""
+"""Atomic writes: readers see the complete old file or folder, or the complete new one."""
 
 import contextlib
 import errno

@@ -39,16 +39,13 @@ REPLAY = "replay"
 TENSORBOARD = "tensorboard"
 FILMS = "films"
 
+POLICY_SUFFIX = ".npz"
 FINAL = "final"
 """Label of the policies at the end of the sequence."""
-POLICY_SUFFIX = ".npz"
-
 STUDY = "study.json"
-
 FLEET = DESCRIPTION
 LOG = "progress.tsv"  # written by Continual World's own code
 TRACES = "traces"
-_MOST_NAMED = 8
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
@@ -62,7 +59,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[str, Count]
     """The step at which each failed run met a number that is not finite."""
     stamps: dict[str, tuple[Count, Count]] = msgspec.field(default_factory=dict)
-    """Length and checksum of records and policies, by path; older versions wrote none."""
+    """Length and checksum of records and policies, by path; those of results/ have none."""
 
 
 class StoredRun(msgspec.Struct):
@@ -153,7 +150,7 @@ def no_fleet(folder: Path) -> str:
     # Studies have their fleets in the folder itself, and folders of studies one further down.
     below = sorted([*fleets_below(folder), *fleets_below(folder, 2)])
     if below:
-        named = ", ".join(map(str, below[:_MOST_NAMED])) + ", ..." * (len(below) > _MOST_NAMED)
+        named = ", ".join(map(str, below[:8])) + ", ..." * (len(below) > 8)
         return f"{folder} is no fleet, but a folder of fleets: name one of them ({named})"
     if any((folder / name).exists() for name in (CHECKPOINTS, POLICIES, OUTCOME)):
         return f"{folder} has lost its {DESCRIPTION}, without which nothing in it can be used"
@@ -186,10 +183,7 @@ def is_archive(folder: Path) -> bool:
 
 
 def training_every(folder: Path) -> int | None:
-    """Return in how many steps one training record is left, if an archive was thinned.
-
-    Earlier versions could do so.
-    """
+    """Return in how many steps one training record is left, if an archive was thinned."""
     path = folder / ARCHIVE_NOTE
     return read_json(path, kind=_ArchiveNote).training_every if path.exists() else None
 
@@ -240,19 +234,17 @@ def status(folder: Path) -> Status:
 
 
 def check_written(folder: Path, paths: Iterable[Path] | None = None) -> None:
-    """Raise DamagedFileError unless files are still what a fleet or archive left at its end.
+    """Raise DamagedFileError if a file is not what a fleet or archive left at its end.
 
-    Without `paths`, all its records are checked. Unfinished fleets and those of older versions
-    recorded no stamps, so nothing of them is checked.
+    Without `paths`, all its records are checked. Files without a stamp are not.
     """
     outcome = read_outcome(folder)
     stamps = outcome.stamps if outcome is not None else {}
+    names = [path.relative_to(folder).as_posix() for path in paths or ()]
     if paths is None:
         names = [name for name in stamps if not name.startswith(f"{POLICIES}/")]
-    else:
-        names = [path.relative_to(folder).as_posix() for path in paths]
-    for name in filter(stamps.__contains__, names):
-        try:
+    try:
+        for name in sorted(stamps.keys() & names):
             check(folder / name, Stamp(*stamps[name]), whole=True)
-        except DamagedFileError as error:
-            raise DamagedFileError(f"{error}: restore it from a copy") from error
+    except DamagedFileError as error:
+        raise DamagedFileError(f"{error}: restore it from a copy") from error

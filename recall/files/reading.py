@@ -1,8 +1,7 @@
 """The door through which files of a folder are read, whoever made the folder.
 
 Only regular files are opened, so a pipe or a device in the place of a file is an error and never
-waited for. JSON is decoded strictly and bounded in size. Expanding a compressed file is bounded in
-memory and length, and the arrays of an .npz file are bounded before any of them is read.
+waited for. JSON, compressed files and the arrays of an .npz file are bounded before they are read.
 """
 
 import contextlib
@@ -32,8 +31,7 @@ MOST_XZ_MEMORY_BYTES = 1 << 26
 """Memory that the decoder may take. Our own files need 9 MiB."""
 MOST_EXPANDED_BYTES = 1 << 26
 """What any compressed file may expand to; a larger one to a number of times its own size."""
-MOST_XZ_RATIO = 100  # records reach about 15
-MOST_NPZ_RATIO = 20  # trained layers reach about 1.2
+_MOST_RATIO = 100  # records reach about 15, trained layers 1.2
 _BLOCK_BYTES = 1 << 20
 _LARGEST_INTEGER = (1 << 63) - 1
 
@@ -75,15 +73,8 @@ def read_json(path: Path, way_out: str = "restore it from a copy", *, kind: Any 
 
 
 def read_checked(path: Path, kind: Any, way_out: str = "restore it from a copy") -> Any:
-    """Return the content of a JSON file that is a `kind`, as it is, with what the kind lacks.
-
-    Raises BadValueError for other versions before anything else is compared, since newer files need
-    not be damaged.
-    """
+    """Return the content of a JSON file that is a `kind`, as it is, with what the kind lacks."""
     content = read_json(path, way_out)
-    if isinstance(content, dict) and content.get("schema", SCHEMA) != SCHEMA:
-        schema = repr(content["schema"])[:80]
-        raise BadValueError(f"{path} has schema {schema}; this version reads {SCHEMA}")
     try:
         msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
@@ -153,7 +144,7 @@ def decoded(lines: list[bytes], kind: Any) -> list[Any]:
 
 def _expanded(file: BinaryIO, path: Path) -> Iterator[bytes]:
     """Yield the content of a file compressed by xz."""
-    left = most_expanded(os.fstat(file.fileno()).st_size)
+    left = _most_expanded(file)
     decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
     while not decoder.eof:
         block = file.read(_BLOCK_BYTES) if decoder.needs_input else b""
@@ -175,9 +166,9 @@ def _damaged(path: Path, reason: str) -> OSError:
     return OSError(errno.EIO, reason, str(path))
 
 
-def most_expanded(size: int, ratio: int = MOST_XZ_RATIO) -> int:
-    """Return how many bytes a compressed file of `size` bytes may expand to."""
-    return max(MOST_EXPANDED_BYTES, ratio * size)
+def _most_expanded(file: BinaryIO) -> int:
+    """Return how many bytes a compressed file may expand to."""
+    return max(MOST_EXPANDED_BYTES, _MOST_RATIO * os.fstat(file.fileno()).st_size)
 
 
 @contextlib.contextmanager
@@ -190,7 +181,7 @@ def open_npz(path: Path) -> Iterator["np.lib.npyio.NpzFile"]:
     import numpy as np
 
     with open_file(path) as file:
-        most = most_expanded(os.fstat(file.fileno()).st_size, MOST_NPZ_RATIO)
+        most = _most_expanded(file)
         with zipfile.ZipFile(file) as archive:  # of no member are more bytes read than it states
             if sum(each.file_size for each in archive.infolist()) > most:
                 raise ValueError(f"its arrays have more than {most:,} bytes")

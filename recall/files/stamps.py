@@ -1,8 +1,4 @@
-"""Stamps: the length and checksum of a file, or of its beginning, by which damage is detected.
-
-The checksum is CRC-32. It finds damage by disks, copies and crashes; it does not stop somebody
-who changes a file on purpose and corrects the checksum too.
-"""
+"""Stamps: the length and CRC-32 of a file, or of its beginning, by which damage is detected."""
 
 import os
 import zlib

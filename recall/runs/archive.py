@@ -1,13 +1,7 @@
 """Archives of fleets: what is worth keeping, small enough for a repository.
 
-An archive mirrors the folders of its source. Everything that reads results reads it too: reports,
-comparisons, films, policies, evaluations. It has no checkpoints, so it cannot be resumed.
-
-    run.json                without the command, and the names of the machine and of folders
-    outcome.json            with stamps of the archive's files
-    evaluations.jsonl.xz    compressed, and so is training.jsonl.xz
-    policies/RUN/*.npz      of chosen runs, in float16
-    archive.json            marks the folder as an archive
+An archive mirrors the folders of its source, and everything that reads results reads it too. It has
+no checkpoints, so it cannot be resumed.
 """
 
 import io
@@ -15,7 +9,6 @@ import lzma
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from glob import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,7 +30,6 @@ from recall.files.fleet_layout import (
     check_written,
     find_records,
     folders_below,
-    learned,
     policy_path,
     policy_paths,
     read_outcome,
@@ -46,7 +38,7 @@ from recall.files.fleet_layout import (
     training_every,
 )
 from recall.files.paths import given_path
-from recall.files.reading import SCHEMA, XZ, complete_lines, most_expanded, read_json, read_lines
+from recall.files.reading import SCHEMA, XZ, complete_lines, read_json, read_lines
 from recall.files.stamps import Stamp
 from recall.policies.file_format import pack_compactly
 from recall.policies.stored import read_stored
@@ -57,7 +49,6 @@ from recall.version import version
 
 Folder = str | Path
 PoliciesAt = Literal["both", "final", "learned"]
-_LABELS = {"both": "*", "final": FINAL, "learned": learned("*")}
 _PRESET = 6 | lzma.PRESET_EXTREME
 
 
@@ -82,9 +73,8 @@ def archive(
 ) -> Archive:
     """Copy what is worth keeping of a fleet, or of all fleets below a folder, into `out`.
 
-    Records are compressed, studies copied; checkpoints, replay, compiled programs,
-    TensorBoard events, logs and films are left out. Damaged fleets are refused: nothing is written
-    then.
+    Records are compressed, studies copied; checkpoints, replay, TensorBoard events, logs and films
+    are left out. Damaged fleets are refused: nothing is written then.
 
     Args:
         source: Folder of a fleet, or of several.
@@ -107,7 +97,7 @@ def archive(
         if not any(fnmatchcase(run, pattern) for run in runs):
             raise UnknownNameError("run", pattern, runs)
     chosen = {
-        fleet: _chosen(fleet, description, patterns, _LABELS[policies_at])
+        fleet: _chosen(fleet, description, patterns, policies_at)
         for fleet, description in fleets.items()
     }
     if patterns and not any(chosen.values()):
@@ -159,17 +149,20 @@ def _checked(folder: Path, unfinished: bool) -> Description:
 
 
 def _chosen(
-    folder: Path, description: Description, patterns: Sequence[str], labels: str
+    folder: Path, description: Description, patterns: Sequence[str], at: PoliciesAt
 ) -> list[Path]:
     """Return the policy files of a fleet that are kept; raise an error if one is lost."""
+    names = [run["name"] for run in description["runs"]]
+    chosen = [name for name in names if any(fnmatchcase(name, each) for each in patterns)]
     outcome = read_outcome(folder)
     written = {folder / name for name in outcome.stamps} if outcome else set()
-    found = []
-    for name in (run["name"] for run in description["runs"]):
-        if any(fnmatchcase(name, pattern) for pattern in patterns):
-            pattern = str(policy_path(Path(escape(str(folder))), escape(name), labels))
-            lost = {path for path in written if fnmatchcase(str(path), pattern)}
-            found += sorted(lost.union(policy_paths(folder, name, labels)))
+    found = sorted(
+        path
+        for path in written.union(*(policy_paths(folder, name) for name in chosen))
+        if path.parent.name in chosen
+        and path == policy_path(folder, path.parent.name, path.stem)
+        and at in ("both", "final" if path.stem == FINAL else "learned")
+    )
     check_written(folder, found)
     return found
 
@@ -186,7 +179,7 @@ def _write_fleet(
         if path.exists():
             try:
                 lines = complete_lines(path) if outcome is None else read_lines(path)
-                stamps[target] = _write_xz(folder / target, lines, path)
+                stamps[target] = _write_xz(folder / target, lines)
             except OSError as error:
                 raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
     tasks = {run["name"]: run["tasks"] for run in description["runs"]}
@@ -221,18 +214,10 @@ def _portable(description: Description) -> Description:
     return changed
 
 
-def _write_xz(path: Path, lines: Iterable[bytes], source: Path) -> Stamp:
-    """Write lines of `source` to a compressed file. The same lines always give the same bytes."""
-    encoder = lzma.LZMACompressor(lzma.FORMAT_XZ, preset=_PRESET)
-    length = 0
+def _write_xz(path: Path, lines: Iterable[bytes]) -> Stamp:
+    """Write a compressed file. The same lines always give the same bytes."""
     with replacing(path) as file:
-        for line in lines:
-            length += len(line)
-            file.write(encoder.compress(line))
-        file.write(encoder.flush())
-        if length > most_expanded(file.stamp.length):
-            raise BadValueError(
-                f"{source} repeats itself so much that its archive would not be read again: "
-                "restore it from a copy"
-            )
+        compressed: Any = file  # that it can be written to is enough
+        with lzma.open(compressed, "wb", preset=_PRESET) as xz:
+            xz.writelines(lines)
     return file.stamp

@@ -1,7 +1,4 @@
-"""run.json: what a fleet was started as, with a digest of everything that determines results.
-
-A fleet whose run.json was edited is not resumed: its records come from other settings.
-"""
+"""run.json: what a fleet was started as, with a digest of everything that determines results."""
 
 import hashlib
 import json
@@ -12,7 +9,7 @@ import msgspec
 
 from recall.config.resolve import flattened
 from recall.errors import BadValueError, RecallError
-from recall.files.fleet_layout import DESCRIPTION, Count, StoredRun, no_fleet
+from recall.files.fleet_layout import DESCRIPTION, StoredRun, no_fleet
 from recall.files.reading import read_checked
 
 WITHOUT_SUCCESS = "without_success"
@@ -31,12 +28,10 @@ class EditedFleetError(RecallError):
 
 class _Method(msgspec.Struct):
     name: str
-    memory_per_task: Count | None = None
 
 
 class _Schedule(msgspec.Struct):
     steps_per_task: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
-    replay_capacity: Count | None = None
 
 
 class _Settings(msgspec.Struct):
@@ -44,22 +39,17 @@ class _Settings(msgspec.Struct):
 
 
 class _Machine(msgspec.Struct):
-    host: str | None = None
     system: str | None = None
     processor: str | None = None
-    backend: str | None = None
-    cores: Count | None = None
-    memory_bytes: Count | None = None
     accelerators: list[str] | None = None
 
 
 class _Git(msgspec.Struct):
     commit: str
-    dirty: bool = False
 
 
 class _Schema(msgspec.Struct):
-    """Everything in run.json that is not a setting; what methods and settings hold is theirs."""
+    """What others than methods and settings need of run.json."""
 
     schema: Literal[1]
     runs: Annotated[list[StoredRun], msgspec.Meta(min_length=1)]
@@ -83,7 +73,7 @@ class _Schema(msgspec.Struct):
 
 
 def read_description(folder: Path) -> Description:
-    """Read run.json of a folder, and check everything in it that is not a setting."""
+    """Read run.json of a folder, and check what is needed of it but its settings."""
     path = folder / DESCRIPTION
     if not folder.exists():
         raise BadValueError(f"there is no folder {folder}")
@@ -145,9 +135,7 @@ def _numbered(value: Any) -> Any:
     """Return a value with its lists of objects, such as runs, as objects by index."""
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
         value = dict(enumerate(value))
-    if not isinstance(value, dict):
-        return value
-    return {key: _numbered(item) for key, item in value.items()}
+    return {k: _numbered(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def in_words(changes: list[tuple[str, Any, Any]]) -> str:

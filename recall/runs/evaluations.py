@@ -1,7 +1,6 @@
 """The records of evaluations.jsonl, one line per run, evaluation, task and mode, and their curves.
 
-A record carries the step of the policies that were evaluated. Records may be written late and in
-any order, so readers go by the step and never by the order of lines.
+Records may be written late and in any order, so readers go by the step of the evaluated policies.
 """
 
 import contextlib
@@ -85,10 +84,9 @@ class RunCurves:
     """Number of recorded values that are not finite numbers."""
 
     def lacks_at_end(self, modes: Sequence[int], tasks: Sequence[str], steps: int) -> str | None:
-        """Return what a finished run lacks at its last step, or None if nothing is lost.
+        """Return what a finished run lacks at its last step in its fleet's modes, or None.
 
-        `modes` are those that its fleet was evaluated in. Otherwise metrics would silently take an
-        earlier evaluation of a task whose last one was lost.
+        Metrics would silently take an earlier evaluation of a task whose last one was lost.
         """
         if not len(self.steps):
             return "it has no evaluations"
@@ -105,10 +103,7 @@ class RunCurves:
 
 
 def recorded_modes(runs: Sequence[RunCurves]) -> list[int]:
-    """Return the numbers of the modes that a fleet was evaluated in; schedules may leave one out.
-
-    A mode counts if any run has a record of it, since a single run may have lost all of its own.
-    """
+    """Return the numbers of the modes in which any run of a fleet was evaluated."""
     return [mode for mode in range(len(MODES)) if any(run.recorded[mode].any() for run in runs)]
 
 
@@ -117,8 +112,7 @@ def read_curves(
 ) -> tuple[list[RunCurves], int]:
     """Return the curves of every run of a fleet, and the number of lines that were unusable.
 
-    `tasks` holds the names of every run's tasks; records of others are unusable. So is a last line
-    that is cut short if the fleet is `finished`.
+    Records of other `tasks` [run][position] are, and in a `finished` fleet a line cut short.
     """
     blocks, unread = [_table([])], 0
     lines = read_lines(path) if finished else complete_lines(path)

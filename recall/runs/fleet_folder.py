@@ -43,8 +43,7 @@ class FolderHeldError(FolderInUseError):
 def hold(folder: Path, lock: str = LOCK, wait: bool = False) -> Iterator[None]:
     """Keep all other processes from training in `folder`, once none does if `wait` is True.
 
-    The lock is a kernel lock on a file that names its holder, so it is released however the
-    process ends. A folder with links that lead out of it is refused.
+    It is a kernel lock on a file that names its holder, so it is released however the process ends.
     """
     with open_lock(folder, lock) as file:
         try:
@@ -82,11 +81,10 @@ def open_lock(folder: Path, lock: str) -> TextIO:
 
 
 def _holder(text: bytes | str) -> str | None:
-    try:
+    with contextlib.suppress(ValueError, KeyError, TypeError):
         who = parse_json(text)
         return f"process {who['pid']} on {who['host']}"
-    except (ValueError, KeyError, TypeError):
-        return None
+    return None
 
 
 def check_ours(folder: Path) -> None:
@@ -110,8 +108,7 @@ def check_ours(folder: Path) -> None:
 def check_free(folder: Path, description: Description) -> None:
     """Raise an error if a folder in which a fleet is to be started holds anything.
 
-    A start that failed before anything was saved left nothing that could be continued. Its files
-    are removed.
+    What is left of a start that failed before anything was saved is removed.
     """
     check_ours(folder)
     found = status(folder)
@@ -126,14 +123,11 @@ def check_free(folder: Path, description: Description) -> None:
                     path.unlink()
         return
     check_same(folder, description)
-    if found.is_over:
-        raise FolderInUseError(
-            f"{folder} already holds this run, {failures_in(folder) or 'finished'}"
-        )
     check_trainable(folder)
-    raise FolderInUseError(
-        f"{folder} already holds this run, unfinished: continue it with `{resume_command(folder)}`"
-    )
+    how = f"unfinished: continue it with `{resume_command(folder)}`"
+    if found.is_over:
+        how = failures_in(folder) or "finished"
+    raise FolderInUseError(f"{folder} already holds this run, {how}")
 
 
 def check_trainable(folder: Path) -> None:
@@ -143,8 +137,7 @@ def check_trainable(folder: Path) -> None:
             f"{folder} is an archive and cannot be resumed: it has no checkpoints. Resume the "
             "fleet that it was made from, or train again in another folder"
         )
-    is_begun = status(folder) is Status.UNFINISHED
-    if is_begun and not (folder / CHECKPOINTS).exists():
+    if status(folder) is Status.UNFINISHED and not (folder / CHECKPOINTS).exists():
         raise FolderInUseError(
             f"{folder / CHECKPOINTS} is missing, though the fleet has results: restore the "
             "checkpoints from a copy, or train again in another folder"
@@ -163,10 +156,7 @@ def check_unfinished(folder: Path) -> None:
 
 
 def resume_command(folder: Path) -> str:
-    """Return what continues a fleet: a command as a shell takes it, or a call from Python.
-
-    The command names the fleet's plug-ins. Tasks that are functions can be given from Python only.
-    """
+    """Return what continues a fleet: a command, or a call from Python if tasks are functions."""
     try:
         description = read_description(folder)
     except (RecallError, OSError):

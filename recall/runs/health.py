@@ -21,18 +21,14 @@ DIVERGING_CRITICS = "diverging_critics"
 DORMANT_POLICY_UNITS = "dormant_policy_units"
 DORMANT_CRITIC_UNITS = "dormant_critic_units"
 
-LOWEST_GRADIENT_NORM = 1e-6
-"""Far below the norm of a policy that learns. Runs whose ReLU units had all died had exactly 0."""
-LOWEST_ALPHA = 1e-8
-"""Healthy temperatures on the robots lie between 1e-4 and 0.2. Collapsing ones sink to 0."""
-Q_MARGIN = 0.05
-"""Share of the allowed range by which Q may overshoot: critics do so slightly while they learn."""
+_LOWEST_GRADIENT_NORM = 1e-6  # runs whose ReLU units had all died had exactly 0
+_LOWEST_ALPHA = 1e-8  # healthy temperatures on the robots lie between 1e-4 and 0.2
+_Q_MARGIN = 0.05  # share of the allowed range: critics overshoot slightly while they learn
 Q_RECORDS = 3
-"""Records that must show Q outside its bounds, because the first updates of a task may throw it
-out for a moment. All other symptoms are reported from their first record on."""
-TOO_MANY_DORMANT = 0.5
-"""Share of hidden units. If all ReLU units are dead, it is 0.5 in a network of two hidden layers,
-because the first one has tanh, and more in deeper networks."""
+"""Records that must show Q outside its bounds, since the first updates of a task may throw it out
+for a moment. All other symptoms are reported from their first record on."""
+# Share of hidden units. It is 0.5 if all ReLU units of two hidden layers are dead: one has tanh.
+_TOO_MANY_DORMANT = 0.5
 
 
 class Symptom(NamedTuple):
@@ -53,7 +49,7 @@ def symptoms(
     """
     current = learned[-1]
     norm = record.get("grad_norm_pi", math.inf)
-    if norm < LOWEST_GRADIENT_NORM:
+    if norm < _LOWEST_GRADIENT_NORM:
         where = tasks[current] if len(learned) == 1 else "all tasks"
         yield Symptom(
             VANISHED_POLICY_GRADIENT,
@@ -62,7 +58,7 @@ def symptoms(
             "longer learns",
         )
     for position in learned if "alpha" in record else ():
-        if (alpha := record["alpha"][position]) < LOWEST_ALPHA:
+        if (alpha := record["alpha"][position]) < _LOWEST_ALPHA:
             yield Symptom(
                 COLLAPSED_TEMPERATURE,
                 position,
@@ -74,7 +70,7 @@ def symptoms(
     for position, (q, low, high) in enumerate(zip(*columns, strict=False)):
         # New critics start near 0, which rewards of one sign may exclude: 0 is always allowed.
         least, most = min(low, 0.0), max(high, 0.0)
-        margin = Q_MARGIN * (most - least)
+        margin = _Q_MARGIN * (most - least)
         if q < least - margin or q > most + margin:
             yield Symptom(
                 DIVERGING_CRITICS,
@@ -87,7 +83,7 @@ def symptoms(
         ("dormant_pi", DORMANT_POLICY_UNITS, "policy"),
         ("dormant_q", DORMANT_CRITIC_UNITS, "critics"),
     ):
-        if (share := record.get(metric, 0.0)) >= TOO_MANY_DORMANT:
+        if (share := record.get(metric, 0.0)) >= _TOO_MANY_DORMANT:
             yield Symptom(
                 kind,
                 current,

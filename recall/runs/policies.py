@@ -31,10 +31,7 @@ Array = np.ndarray
 def write_policies(
     folder: Path, spec: FleetSpec, shape: PolicyShape, label: str, flat: Mapping[int, Array]
 ) -> dict[str, Stamp]:
-    """Write every run's policies; `flat` maps each task's position to policies [run, size].
-
-    Returns the stamps of the files by their paths in the folder.
-    """
+    """Write every run's policies `flat` [position][run, size]; return the files' stamps by path."""
     world = spec.settings.world
     stamps = {}
     for index, run in enumerate(spec.runs):
@@ -51,10 +48,7 @@ def write_policies(
 
 
 def runs_with_policies(folder: Path, names: Sequence[str]) -> list[int]:
-    """Return the indices of the runs that are expected to have policies.
-
-    These are all runs of a fleet, but an archive keeps the policies of some runs or of none.
-    """
+    """Return the indices of the runs that are expected to have policies: archives keep few."""
     if not is_archive(folder):
         return list(range(len(names)))
     kept = [index for index, name in enumerate(names) if policy_paths(folder, name)]
@@ -66,14 +60,14 @@ def runs_with_policies(folder: Path, names: Sequence[str]) -> list[int]:
 def read_policies(folder: Path, runs: Mapping[str, Sequence[str]], size: int) -> dict[int, Array]:
     """Return policies [run, size] by position: the final ones, or those of the finished tasks.
 
-    `runs` maps names of runs to their tasks. A policy with another number of parameters than `size`
-    is refused.
+    `runs` maps names of runs to their tasks.
     """
     tasks = range(len(next(iter(runs.values()))))
-    positions = {FINAL: list(tasks)} | {learned(task): [task] for task in tasks}
-    for label in list(positions):
-        if not all(policy_path(folder, name, label).exists() for name in runs):
-            del positions[label]
+    positions = {
+        label: at
+        for label, at in {FINAL: list(tasks), **{learned(task): [task] for task in tasks}}.items()
+        if all(policy_path(folder, name, label).exists() for name in runs)
+    }
     if FINAL in positions:
         positions = {FINAL: positions[FINAL]}
     elif status(folder) is Status.FINISHED:

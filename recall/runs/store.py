@@ -1,14 +1,10 @@
-"""The files of a fleet: one folder with append-only records in one versioned schema.
-
-    run.json            what ran: settings, method, runs, versions, machine
-    evaluations.jsonl   one line per run, evaluation, task and mode
-    training.jsonl      one line per run and record step; choices of heads; health warnings
-    outcome.json        written at the end: failed runs, and stamps of the other files
+"""The records of a fleet: append-only files with one JSON object on each line.
 
 Records hold no times of day, so a fleet that was interrupted and resumed leaves the same bytes as
 one that was never interrupted.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +14,7 @@ import msgspec
 
 from recall.errors import BadValueError
 from recall.files.append_log import AppendLog
-from recall.files.atomic import write_json
+from recall.files.atomic import plain, write_json
 from recall.files.fleet_layout import (
     DESCRIPTION,
     OUTCOME,
@@ -53,8 +49,9 @@ class Store:
         return cls(folder)
 
     def append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
-        """Append records to a file, one line each."""
-        self._logs[name].append_lines(records)
+        """Append records to a file, one line each, with null for NaN and infinity."""
+        lines = (json.dumps(plain(record)).encode() + b"\n" for record in records)
+        self._logs[name].append(b"".join(lines))
 
     def sync(self) -> dict[str, Stamp]:
         """Flush all records to disk; return the stamp of each file, to cut it back on resuming."""
@@ -65,19 +62,17 @@ class Store:
         for name, log in self._logs.items():
             log.cut(stamps.get(name, Stamp()))
 
-    def finish(
-        self, failed: Mapping[str, int], policies: Stamps | None = None, finished: bool = True
-    ) -> None:
+    def finish(self, failed: Mapping[str, int], policies: Stamps | None = None) -> None:
         """Flush and close the files, check that they are whole, then write outcome.json.
 
-        `failed` are the runs that failed, with their steps; if all did, the fleet is not
-        `finished`. `policies` are the stamps of its policies by path.
+        `failed` are the runs that failed, with their steps. `policies` are stamps by path.
         """
-        stamps: dict[str, Stamp] = {records_file(name): each for name, each in self.sync().items()}
-        stamps.update(policies or {})
+        stamps = {records_file(name): each for name, each in self.sync().items()}
+        stamps |= policies or {}
         self.close()
-        read_description(self.folder)  # files may have been removed during training
+        runs = read_description(self.folder)["runs"]  # files may have been removed during training
         check_all(self.folder, stamps)
+        finished = len(failed) < len(runs)
         outcome = Outcome(finished=finished, failed=dict(failed), stamps={**stamps})
         write_json(self.folder / OUTCOME, msgspec.to_builtins(outcome))
 
@@ -119,9 +114,7 @@ def _read_records(path: Path) -> list[dict[str, Any]]:
     try:
         for line in complete_lines(path) if path.exists() else ():
             records.append(parse_json(line, dict[str, Any]))
-    except OSError as error:
-        raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        where = f"line {len(records) + 1} of {path}"
-        raise BadValueError(f"{where} cannot be read: {error}") from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else f"line {len(records) + 1}: {error}"
+        raise BadValueError(f"{path} cannot be read ({why})") from error
     return records

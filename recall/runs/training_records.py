@@ -50,10 +50,9 @@ def health_record(run: int, step: int, symptom: Symptom) -> dict[str, Any]:
 def training_records(
     step: int, runs: Sequence[int], episodes: Sequence[Sequence[Any]], metrics: Mapping[str, Array]
 ) -> list[dict[str, Any]]:
-    """Return the training records of `runs` since the last records, or of their networks.
+    """Return the records of `runs`, with the means of `episodes` [run, success, return] that ended.
 
-    `episodes` holds [run, success, return] of the episodes that ended. In `metrics` the first axis
-    is the run.
+    In `metrics` the first axis is the run.
     """
     records = []
     for run in runs:
@@ -76,10 +75,7 @@ class _Warning(msgspec.Struct):
 
 
 def read_training(folder: Path, run: int, tasks: int) -> tuple[Columns, str | None]:
-    """Return the training records of one run of a fleet, if any, and what is wrong with the file.
-
-    What is wrong concerns the file, so it has the same text for all runs of a fleet.
-    """
+    """Return the training records of one run of a fleet, and what is wrong with the file."""
     start, mine = b'{"run": ', b'{"run": %d,' % run
     # Most lines of other runs are skipped without decoding.
     lines, problem = _lines(folder, lambda line: line.startswith(mine) or line[:8] != start)

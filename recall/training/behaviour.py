@@ -1,8 +1,7 @@
 """Who acts in the next chunk: the policies of the state, random actions or old heads.
 
 At the start of a task with best-return exploration, uniformly random actions and every old head act
-in turns of whole episodes, which go to replay and count as steps. Then the policy of the old head
-with the highest return is copied, if it earned more than random actions did (`Method.copies`).
+in turns of whole episodes. Then the old head with the highest return is copied (`Method.copies`).
 """
 
 from dataclasses import dataclass
@@ -42,10 +41,9 @@ class Turns:
         return first + step // self.turn_steps % (self.heads - first)
 
     def returns(self, reward: Array, ended: Array, environments: int) -> Returns:
-        """Return the returns of random actions and of every old head.
+        """Return the returns of episodes within one turn.
 
-        `reward` and `ended` are [run, step], where environments alternate. Only episodes within one
-        turn count.
+        `reward` and `ended` are [run, step], where environments alternate.
         """
         found: Returns = [[[] for _ in range(1 + self.heads)] for _ in reward]
         turn = np.arange(self.steps) // self.turn_steps
@@ -61,10 +59,8 @@ class Turns:
 
 
 def turn_steps(episode: int, chunk: int) -> int:
-    """Return the length of a turn in whole chunks, in which at least one whole episode fits.
-
-    Where the steps of an `episode` are no whole chunks, episodes drift against turns.
-    """
+    """Return the length of a turn in whole chunks, in which at least one whole episode fits."""
+    # Where the steps of an episode are no whole chunks, episodes drift against turns.
     steps = episode if episode % chunk == 0 else 2 * episode
     return -(-steps // chunk) * chunk
 
@@ -75,31 +71,21 @@ def means(returns: Returns) -> Array:
 
 
 def better_by_test(returns: Returns, best: Array) -> Array:
-    """Return `best` [run], or -1 where it may have been better than random actions by chance.
-
-    The test is Welch's, one-sided, at the level 0.05. It needs two episodes of each.
-    """
+    """Return `best` [run], or -1 where it may be better than random actions by chance (Welch)."""
 
     def is_better(run: list[list[float]], head: int) -> bool:
         random, own = run[0], run[1 + head]
-        if min(len(random), len(own)) < 2:
+        if head < 0 or min(len(random), len(own)) < 2:
             return False
         if np.ptp(own) == np.ptp(random) == 0:  # no test is needed, and none is possible
             return own[0] > random[0]
         return bool(ttest_ind(own, random, equal_var=False, alternative="greater").pvalue < _LEVEL)
 
-    chosen = [
-        head if head >= 0 and is_better(run, head) else -1
-        for run, head in zip(returns, best.tolist(), strict=True)
-    ]
-    return np.array(chosen)
+    return np.where(list(map(is_better, returns, best.tolist())), best, -1)
 
 
 def best_heads(scores: Array) -> Array:
-    """Return each run's best old head, [run], or -1 where random actions earned as much.
-
-    `scores` is [run, 1 + head], random actions first.
-    """
+    """Return each run's best old head by `means`, or -1 where random actions earned as much."""
     known = np.where(np.isnan(scores), -np.inf, scores)
     return np.argmax(known, axis=1) - 1
 
@@ -150,10 +136,7 @@ class Behaviour:
     def requests(
         self, state: LearnerState, progress: Progress, ahead: int = 0
     ) -> list[ChunkRequest]:
-        """Return the requests for the chunk that starts `ahead` steps from now.
-
-        The policies' copy to the host is started, not waited for.
-        """
+        """Return the requests for the chunk that starts `ahead` steps from now; do not wait."""
         stage, steps = progress.stage, progress.steps + ahead
         total = self._task_schedule.steps_at(stage, steps)
         requests = []
@@ -168,10 +151,7 @@ class Behaviour:
         return requests
 
     def actor(self, stage: int, steps: int, position: int) -> int:
-        """Return which head acts for a task in the chunk after `steps` steps of a stage.
-
-        It is -1 for random actions.
-        """
+        """Return which head acts for a task after `steps` of a stage; -1 for random actions."""
         learned = position in self._task_schedule.learned(stage)
         if learned and steps < self.first_own_step(stage):
             return self.turns(stage).actor(steps)
@@ -180,16 +160,15 @@ class Behaviour:
 
 def only_random(spec: FleetSpec) -> str | None:
     """Return a warning about the first stage of a fleet in which its policy never acts, or None."""
-    behaviour, stages = Behaviour(spec, agent_of(spec)[0]), spec.task_schedule.stages
-    steps, random = spec.task_schedule.steps_per_stage, spec.settings.schedule.random_steps
-    for stage in range(stages):
+    behaviour, schedule = Behaviour(spec, agent_of(spec)[0]), spec.task_schedule
+    steps, random = schedule.steps_per_stage, spec.settings.schedule.random_steps
+    for stage in range(schedule.stages):
         if behaviour.first_own_step(stage) >= steps:
             heads = behaviour.turns(stage).heads
-            who = "random actions and old heads" if heads else "random actions"
             return (
-                f"warning: with random_steps {random:,}, {who} act in all {steps:,} steps of task "
-                f"{stage + 1} of {stages}, so its own policy never does: choose a larger "
-                f"steps_per_task, or fewer random_steps, such as {steps // 10}"
-                + (", or best_return=False" if heads else "")
+                f"warning: with random_steps {random:,}, {'old heads and ' * (heads > 0)}random "
+                f"actions act in all {steps:,} steps of task {stage + 1} of {schedule.stages}, so "
+                "its own policy never does: choose a larger steps_per_task, or fewer random_steps, "
+                f"such as {steps // 10}{', or best_return=False' * (heads > 0)}"
             )
     return None

@@ -1,7 +1,6 @@
 """Checkpoints: the complete state that a fleet resumes from, written atomically.
 
-Orbax writes arrays to a new folder, which is renamed once it is complete. The last two checkpoints
-are kept. Reading a checkpoint never unpickles data.
+Orbax writes arrays to a new folder, which is renamed once it is complete, and unpickles nothing.
 """
 
 import json

@@ -1,8 +1,7 @@
-"""Evaluation of every task's head on its task.
+"""Evaluation of every task's head on its task, by processes of its own, at most one at a time.
 
-An evaluation is a function of its step, the seeds and a snapshot of the policies. It is played
-beside training, by processes of its own, at most one at a time. A checkpoint holds the snapshot of
-a pending one, which is played again after resuming.
+It is a function of its step, the seeds and a snapshot of the policies. A checkpoint holds the
+snapshot of a pending one, which is played again after resuming.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

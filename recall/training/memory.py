@@ -4,8 +4,8 @@ import contextlib
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,21 +32,16 @@ class TooLargeError(RecallError):
     """A fleet needs more memory than there is."""
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(NamedTuple):
     """Bytes of memory that are available."""
 
     host: int
-    device: int | None = None
-    """Memory of all accelerators that the fleet uses, together; None if it trains on the CPU."""
+    device: int | None = None  # of all accelerators together; None if the fleet trains on the CPU
 
 
 @contextlib.contextmanager
 def explain_out_of_memory(way_on: Callable[[], str]) -> Iterator[None]:
-    """Raise an error that says what to do if a device has no memory left; it ends in `way_on()`.
-
-    The estimate does not know of other processes: each reserves most of a GPU for itself.
-    """
+    """Raise an error that says what to do if a device has no memory left; it ends in `way_on()`."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
@@ -64,17 +59,14 @@ def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:
     """Raise an error if the fleet, or its processes alone, need more memory than is available."""
     available = available or measure()
     check_processes(spec, available)
-    on_cpu = available.device is None
-    there = available.host if available.device is None else available.device
-    each, processes = run_bytes(spec), _process_bytes(spec) if on_cpu else 0
-    needed = len(spec.runs) * each + processes
-    if needed > there:
-        fitting = max(0, (there - processes) // each)
+    kind, left = "device memory", available.device
+    if left is None:
+        kind, left = "memory", available.host - _process_bytes(spec)
+    if (needed := len(spec.runs) * run_bytes(spec)) > left:
         raise TooLargeError(
-            f"{counted(len(spec.runs), 'run')} and their processes need about {gibibytes(needed)} "
-            f"of {'memory' if on_cpu else 'device memory'}, but {gibibytes(there)} are available, "
-            f"enough for {fitting}: train fewer at once, or choose fewer workers, a smaller "
-            "replay_capacity or smaller networks"
+            f"{counted(len(spec.runs), 'run')} need about {gibibytes(needed)} of {kind}, but "
+            f"{gibibytes(left)} are available, enough for {left // run_bytes(spec)}: train fewer "
+            "at once, or choose fewer workers, a smaller replay_capacity or smaller networks"
         )
 
 
@@ -108,21 +100,16 @@ def run_bytes(spec: FleetSpec) -> int:
 
 def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
     """Return the bytes of D_new and D_old of one run, and of copying one into the other."""
-    columns = agent.columns
     capacity, memory = rows_held(
         spec.replay_capacity, spec.learner_schedule.steps_per_task, spec.method.memory_per_task
     )
     kept = agent.tasks - 1 if spec.method.stores_old_data() else 0
-    copied = _COPIES * memory if kept else 0
-    numbers = capacity * columns.width + (kept * memory + copied) * columns.old_width
-    return _FLOAT_BYTES * numbers
+    old_rows = (kept + _COPIES) * memory if kept else 0
+    return _FLOAT_BYTES * (capacity * agent.columns.width + old_rows * agent.columns.old_width)
 
 
 def learner_bytes(agent: Agent, tasks: int) -> int:
-    """Return the bytes of networks, optimisers, states of method and remedy, and work arrays.
-
-    The agent is evaluated on so many `tasks`.
-    """
+    """Return the bytes of networks, optimisers, states and work arrays; `tasks` are evaluated."""
 
     def in_a_turn(seed: jax.Array) -> LearnerState:
         state = agent.init(seed)
@@ -140,11 +127,8 @@ def learner_bytes(agent: Agent, tasks: int) -> int:
 
 def gibibytes(size: float) -> str:
     """Return a number of bytes as text with a unit from B to TiB."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024 or unit == "TiB":
-            break
-        size /= 1024
-    return f"{size:.3g} {unit}"
+    power = min(4, int(math.log2(max(size, 1)) // 10))
+    return f"{size / 1024**power:.3g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def measure() -> Memory:
@@ -171,12 +155,10 @@ def available_host() -> int:
 
 
 def left_in(group: Path, limit: str, used: str, prefix: str) -> int:
-    """Return what the limit in a control group's folder leaves, or a huge number without a limit.
-
-    Cached files count as used there, although they give way, so they are added again.
-    """
+    """Return what the limit in a control group's folder leaves, or a huge number without one."""
     try:
         numbers = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        # Cached files count as used, although they give way.
         cached = sum(int(numbers[prefix + name]) for name in ("inactive_file", "active_file"))
         return int((group / limit).read_text()) - int((group / used).read_text()) + cached
     except (OSError, ValueError, KeyError):  # no such group, or "max"

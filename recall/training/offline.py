@@ -1,8 +1,4 @@
-"""The transitions that a fleet has kept, as a Minari dataset of the episodes that ended.
-
-What replay does not hold follows from the fleet's settings: which head acted in a step, and in
-which steps noise alone moved the robot.
-"""
+"""The transitions that a fleet has kept, as a Minari dataset of the episodes that ended."""
 
 import shutil
 import warnings
@@ -35,10 +31,7 @@ Array = np.ndarray
 def _episodes(
     folder: Path, spec: FleetSpec, position: int, runs: Sequence[int]
 ) -> Iterator[tuple[int, bool, dict[str, Any]]]:
-    """Yield the episodes of a task, run after run, in the order in which they began.
-
-    Each has its run, whether it was a success, and what Minari stores.
-    """
+    """Yield a task's episodes, run after run: the run, its success, and what Minari stores."""
     schedule, task_schedule, (agent, _) = spec.settings.schedule, spec.task_schedule, agent_of(spec)
     chunk_steps, environments = schedule.chunk_steps, schedule.environments
     rows, successes = read_kept_task(
@@ -129,7 +122,6 @@ def write_minari(
     spaces, _ = sizes_of(made, world)
     low, high = spaces.observation.low, spaces.observation.high
     seen = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
-    # Minari can make the environment again if it is one, and not a function of the user's.
     env = make(made[0], world.reward, world.observation, world.horizon_steps)
     try:
         with warnings.catch_warnings():
@@ -138,6 +130,7 @@ def write_minari(
             stored = minari.create_dataset_from_buffers(
                 dataset,
                 buffers(),
+                # A function of the user's cannot be made again.
                 env=env if len(made) == 1 and env.spec is not None else None,
                 observation_space=seen,
                 action_space=spaces.action,
@@ -159,8 +152,7 @@ def _runs_to_export(folder: Path, names: Sequence[str], chosen: str | None) -> l
     """Return the chosen run, or all, by index; those that failed are left out."""
     if chosen is not None and chosen not in names:
         raise UnknownNameError("run of this fleet", chosen, names)
-    outcome = read_outcome(folder)
-    failed = {} if outcome is None else outcome.failed
+    failed = outcome.failed if (outcome := read_outcome(folder)) else {}
     runs = [at for at, name in enumerate(names) if name not in failed and chosen in (None, name)]
     if not runs:
         raise BadValueError(f"{folder}: run {chosen} failed, so its transitions are not exported")
@@ -168,10 +160,7 @@ def _runs_to_export(folder: Path, names: Sequence[str], chosen: str | None) -> l
 
 
 def _fields(columns: Columns, rows: Array, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an episode of rows [step, columns] as Minari has it, with these facts of its steps.
-
-    It has one observation and one info more than steps.
-    """
+    """Return an episode of rows [step, columns] as Minari has it, with these facts of its steps."""
     observation, action, reward, terminated, truncated, following = columns.split(rows)
     per_step = {name: np.broadcast_to(values, len(rows)) for name, values in facts.items()}
     return {

@@ -1,13 +1,11 @@
 """Compiled programs, which JAX stores in this user's cache folder.
 
-    ~/.cache/recall/      or $XDG_CACHE_HOME/recall; used only if nobody else can write to it
-        cpu-<processor>/      everything compiled for the processor of this machine
-        fleet-<digest>/       what an unfinished fleet runs on an accelerator
-        shared/               what earlier fleets ran there, with which new ones begin
+    cpu-<processor>/      everything compiled for the processor of this machine
+    fleet-<digest>/       what an unfinished fleet runs on an accelerator
+    shared/               what earlier fleets ran there, with which new ones begin
 
-Compiling for a GPU times several kernels and picks the fastest, so compiling the same code twice
-may round differently. A resumed fleet must run the programs it began with, so they are kept by
-fleet. Compiling for a processor always gives the same program.
+Compiling the same code twice for a GPU may round differently, so a resumed fleet must run the
+programs it began with.
 """
 
 import contextlib

@@ -1,8 +1,7 @@
 """Recording of a fleet: every record goes to the store and to the callbacks.
 
-A failed run keeps stepping with its fleet, but nothing more is recorded for it. Records are
-deferred until the next burst is queued, so the device does not wait while they are written. A
-thread computes the ranks of the networks until the next record.
+Records are deferred until the next burst is queued, so the device does not wait while they are
+written. A thread computes the ranks of the networks until the next record.
 """
 
 from collections import Counter
@@ -112,11 +111,8 @@ class Recorder:
                 self._callback.on_health(self._names[run], step, symptom.message)
 
     def _of_task(self, values: Array, position: int) -> Array:
-        """Return values [run, 1] of the only head as those of a task, [run, task]; NaN elsewhere.
-
-        Values [run] stay as they are.
-        """
-        if values.ndim == 1:
+        """Return values [run, 1] of the only head as those of one task, [run, task]."""
+        if values.ndim == 1:  # not of a head
             return values
         of_tasks = np.full((len(values), self._spec.tasks), np.nan, values.dtype)
         of_tasks[:, position] = values[:, 0]
@@ -141,9 +137,8 @@ class Recorder:
         together = Counter(found.values())
         for name, update in found.items():
             reason = f"a loss was not finite in update {update}"
-            if others := together[update] - 1:
-                runs = f"{others} other run{'s' * (others > 1)}"
-                reason += f", as in {runs}: the machine may be at fault"
+            if together[update] > 1:
+                reason += f", as in {together[update]} runs at once: the machine may be at fault"
             self._fail(progress, name, step, reason)
 
     def _fail(self, progress: Progress, name: str, step: int, reason: str) -> None:

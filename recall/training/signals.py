@@ -1,8 +1,6 @@
 """Handling of Ctrl-C, SIGTERM and SIGHUP: the first saves and exits, a later one exits at once.
 
-Python runs its signal handlers between two instructions of the main thread, so they would wait for
-a compilation or a long computation. Here a thread of its own hears of a signal at once and
-acknowledges it.
+A thread of its own hears of a signal at once; Python's handlers wait for a compilation to end.
 """
 
 import contextlib
@@ -58,10 +56,9 @@ def _listen(
 def stopping(on_first: Callable[[], None], on_second: Callable[[], None]) -> Iterator[Stop]:
     """Within this context the first signal calls `on_first`, a later one `on_second` and exits.
 
-    Both are called in another thread. Signals within a second of the first count as one. Python
-    delivers signals to the main thread only; in any other thread nothing is changed.
+    Both are called in another thread. Signals within a second of the first count as one.
     """
-    stop = Stop()
+    stop = Stop()  # Python delivers signals to the main thread only
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return

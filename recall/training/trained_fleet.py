@@ -1,10 +1,7 @@
 """A fleet in training: its parts, and the checkpoints that hold all of them.
 
-Between two chunks, once everything deferred is recorded, the complete state of training is in
-`LearnerState`, the transition log, the simulators' states, the snapshot of a pending evaluation and
-`Progress`. Transitions, records and the policies of finished tasks are files: a checkpoint holds
-the stamps of those that it needs, and is used only if all of them are whole. The one behind the
-last stage needs no transitions, so a finished fleet can write its end again.
+Transitions, records and the policies of finished tasks are files: a checkpoint holds the stamps of
+those that it needs, and is used only if all of them are whole.
 """
 
 import dataclasses
@@ -142,10 +139,7 @@ class TrainedFleet:
         self.progress.evaluated = step
 
     def flush(self) -> None:
-        """Record the burst and start the evaluation that were deferred, if any.
-
-        This waits for the device. Networks are recorded with the next burst, or by `flush_all`.
-        """
+        """Record the burst and start the evaluation that were deferred; wait for the device."""
         self.recorder.flush()
 
     def flush_all(self) -> None:
@@ -177,10 +171,7 @@ class TrainedFleet:
         self.callback.on_checkpoint()
 
     def restore(self) -> list[str]:
-        """Restore the newest intact checkpoint, or the start if none was written.
-
-        Returns a list of what is wrong with newer checkpoints.
-        """
+        """Restore the newest whole checkpoint, or the start; return complaints about newer ones."""
         found = self.checkpoints.restore(self._arrays_like, self._check_files)
         if found is None:
             self.store.cut({})

@@ -1,15 +1,7 @@
-"""The trainer of a fleet, which connects worlds, replay, learner, evaluation and results.
+"""The trainer of a fleet: runs collect, append to replay, update, evaluate and save in lockstep.
 
-A fleet advances chunk by chunk, with all runs in lockstep:
-
-    collect     take the chunk that the workers have collected, and order another one
-    append      add it to replay
-    update      start a burst of updates
-    evaluate    if it is due, beside training (recall.training.evaluation)
-    checkpoint  if it is due (recall.training.trained_fleet)
-
-The workers collect the next chunks meanwhile: `policy_lag` of them with policies from before this
-burst, and then one with its policies, which they are sent as soon as these are there.
+Workers collect the next chunks meanwhile: `policy_lag` of them with policies from before a burst,
+and then one with its policies, which they are sent as soon as these are there.
 """
 
 import time
@@ -79,11 +71,7 @@ class Trainer(TrainedFleet):
         self.flush_all()
 
     def advance(self) -> None:
-        """Collect a chunk, append it to replay and update.
-
-        The burst is started as soon as the chunk is there, and the workers get their order as soon
-        as the policies are. All that can wait is done while both are busy.
-        """
+        """Collect a chunk, append it to replay and update; do the rest while workers are busy."""
         if self.progress.steps == self.behaviour.turns(self.progress.stage).steps:
             self._choose_head()
         self._order_ahead()
@@ -108,10 +96,7 @@ class Trainer(TrainedFleet):
             self.recorder.defer(partial(self.recorder.burst, *burst))
 
     def _order_ahead(self) -> None:
-        """Order chunks with the policies of this state, until `policy_lag` + 1 of them are ordered.
-
-        That is one chunk after a burst, and all of them at the start of a stage.
-        """
+        """Order chunks with this state's policies, until `policy_lag` + 1 of them are ordered."""
         while self.pool.ordered <= self.schedule.policy_lag:
             ahead = self.pool.ordered * self.schedule.chunk_steps
             if self.progress.steps + ahead >= self.task_schedule.steps_per_stage:
@@ -148,8 +133,7 @@ class Trainer(TrainedFleet):
     def _evaluate_and_save(self) -> None:
         """Do what is due between two chunks or at the end of a stage.
 
-        The stage's last evaluation comes after the method's end-of-task hook, as in Continual
-        World, so it measures the final policies of the stage.
+        As in Continual World, a stage's last evaluation comes after the method's end-of-task hook.
         """
         if self._at_end:
             self.flush()
@@ -193,10 +177,7 @@ class Trainer(TrainedFleet):
         )
 
     def _choose_head(self) -> None:
-        """Copy the best old head, where one earned more than random actions, at the end of turns.
-
-        The scores are computed from replay, so that a checkpoint need not hold them.
-        """
+        """Copy the old head that earned most in its turns, if more than random actions did."""
         turns = self.behaviour.turns(self.progress.stage)
         if not turns.heads:
             return
@@ -214,13 +195,10 @@ class Trainer(TrainedFleet):
         self.state = reshard(copied)
 
     def _end_task(self) -> None:
-        """Call the method's end-of-task hook and retrain, unless that has already been done.
-
-        A learner that boundaries are hidden from knows of the end of the last task alone.
-        """
+        """Call the method's end-of-task hook and retrain, unless that has already been done."""
         progress = self.progress
         last = progress.stage == self.task_schedule.stages - 1
-        if self.spec.hidden and not last:
+        if self.spec.hidden and not last:  # the learner knows of the end of the last task alone
             return
         if progress.retrained < 0:
             replay = self.history.replay
@@ -256,7 +234,7 @@ class Trainer(TrainedFleet):
             return
         self.recorder.write_networks(self.progress)
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
-        self.store.finish(self.progress.failed, self.policy_files, finished=False)
+        self.store.finish(self.progress.failed, self.policy_files)
         cause = "Try other settings, such as a lower learning_rate: train"
         if tasks := ", ".join(self.recorder.broken_tasks):
             cause = f"{tasks} returned a number that is not finite: repair that, then train"

@@ -50,7 +50,7 @@ def write_fleet(
             ),
         )
     if finished:
-        store.finish(failed or {}, finished=len(failed or {}) < len(spec.runs))
+        store.finish(failed or {})
     else:
         store.close()
     if finished and not stamped:

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from recall.collect.evaluation_pool import deal
-from recall.collect.messages import EVALUATION, Episode
+from recall.collect.messages import Episode
 from recall.training.callbacks import Callback
-from recall.training.evaluation import Evaluation, counts_of, streams
+from recall.training.evaluation import Evaluation, counts_of
 from recall.worlds.episodes import Outcome
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
@@ -132,8 +132,3 @@ def test_an_evaluation_records_the_share_of_episodes_that_met_each_criterion():
     (record,) = evaluation.records(results)
     assert (record["success"], record["success_v1"], record["success_v2"]) == (0.25, 0.75, 0.25)
     assert (record["last_success"], record["return"]) == (0.0, 1.0)
-
-
-def test_every_evaluation_has_episodes_of_its_own():
-    found = streams(3, EVALUATION, 1, 500, "deterministic", 2)
-    assert found == [(3, EVALUATION, 1, 500, 1, 0), (3, EVALUATION, 1, 500, 1, 1)]

@@ -10,8 +10,6 @@ import time
 
 import pytest
 
-from recall.commands.train import parse_train, spec_of
-from recall.config.presets import PRESETS
 from recall.runs.fleet_folder import hold
 from tests.factories.fleets import (
     go_on,
@@ -194,14 +192,3 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path):
     assert json.loads((folder / "lock").read_text())["pid"] == first.pid
     with hold(folder):
         pass
-
-
-def test_the_command_line_wins_over_the_file_and_the_file_over_the_preset(tmp_path):
-    config = tmp_path / "settings.toml"
-    config.write_text("seeds = [3, 4]\nsteps_per_task = 8000\nrandom_steps = 600\n")
-    arguments = ("--preset", "quick", "--config", str(config), "--steps-per-task", "9000")
-    spec = spec_of(*parse_train((*arguments, "--seeds", "5", "--policy-lag", "0")))
-    schedule = spec.settings.schedule
-    assert (schedule.steps_per_task, schedule.random_steps, schedule.policy_lag) == (9000, 600, 0)
-    assert schedule.update_after == PRESETS["quick"].settings["update_after"]
-    assert [run.seed for run in spec.runs] == [5]

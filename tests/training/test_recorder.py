@@ -41,9 +41,9 @@ def test_runs_that_fail_in_the_same_update_point_at_the_machine(tmp_path):
     loss, machine = "a loss was not finite in update", "the machine may be at fault"
     assert found[2] == (0, f"{loss} 80")
     for index in (1, 3, 5):
-        assert found[index] == (0, f"{loss} 70, as in 2 other runs: {machine}")
+        assert found[index] == (0, f"{loss} 70, as in 3 runs at once: {machine}")
     for index in (0, 4):
-        assert found[index] == (200, f"{loss} 190, as in 1 other run: {machine}")
+        assert found[index] == (200, f"{loss} 190, as in 2 runs at once: {machine}")
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """A fleet that stops, however it stops, goes on as if it had not."""
 
 import random
-from typing import Any, NamedTuple
 
 import pytest
 
@@ -62,27 +61,6 @@ def test_crashes_at_random_moments_change_nothing(tmp_path, uninterrupted, minut
             pass
     else:
         run(go_on(tmp_path)[0])
-    assert left_by(tmp_path) == uninterrupted
-
-
-class Earlier(NamedTuple):
-    """The learner's state in checkpoints of versions without remedies, in their order."""
-
-    trainable: Any
-    method_state: Any
-    key: Any
-    failed_at: Any
-
-
-def test_a_checkpoint_of_a_version_without_remedies_is_whole(tmp_path, uninterrupted):
-    trainer = start(small_spec(), tmp_path, CrashAt(EVENTS // 2))
-    trainer._learner = lambda: Earlier(*trainer.state[:4])
-    with pytest.raises(CrashError):
-        run(trainer)
-    trainer, complaints = go_on(tmp_path)
-    assert complaints == []
-    assert trainer.progress.updates > 0
-    run(trainer)
     assert left_by(tmp_path) == uninterrupted
 
 

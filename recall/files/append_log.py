@@ -41,7 +41,7 @@ class AppendLog:
         if self._stamp is None:
             file = self.open()
             file.seek(0)
-            self._stamp = stamp_of(file, os.fstat(file.fileno()).st_size)
+            self._stamp = stamp_of(file)
         return self._stamp
 
     def sync(self) -> Stamp:

@@ -29,35 +29,20 @@ class NotWritableError(RecallError):
     """A path cannot be written to."""
 
 
-class StampedFile:
-    """A file that is being written, with the stamp of what was written so far."""
-
-    def __init__(self, file: BinaryIO):
-        self._file = file
-        self.stamp = Stamp()
-
-    def write(self, data: Any) -> int:
-        """Write all of `data`."""
-        view = memoryview(data).cast("B")
-        self._file.write(view)
-        self.stamp = self.stamp.after(view)
-        return len(view)
-
-
 def temporary_of(path: Path) -> Path:
     """Return the file that `replacing` writes before it replaces `path`."""
     return path.with_suffix(TEMPORARY)
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[StampedFile]:
+def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` at the end of the context, or is removed.
 
     It is on disk before it replaces the old file, so a power cut cannot leave an empty file.
     """
     # "x" refuses to follow a link that was put there.
     with replacement(path, temporary_of(path)) as temporary, temporary.open("xb") as file:
-        yield StampedFile(file)
+        yield file
 
 
 @contextlib.contextmanager
@@ -98,7 +83,7 @@ def write_bytes(path: Path, data: bytes) -> Stamp:
     """Write a file atomically; return its stamp."""
     with replacing(path) as file:
         file.write(data)
-    return file.stamp
+    return Stamp().after(data)
 
 
 def write_text(path: Path, text: str) -> Stamp:

@@ -30,8 +30,8 @@ class Stamp(NamedTuple):
 Stamps = Mapping[str, Stamp]
 
 
-def stamp_of(file: BinaryIO, length: int) -> Stamp:
-    """Return the stamp of the first `length` bytes from the file's position, or of fewer."""
+def stamp_of(file: BinaryIO, length: int = 1 << 63) -> Stamp:
+    """Return the stamp of at most `length` bytes from the file's position."""
     stamp = Stamp()
     while stamp.length < length and (block := file.read(min(_BLOCK_BYTES, length - stamp.length))):
         stamp = stamp.after(block)

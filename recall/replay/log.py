@@ -19,7 +19,7 @@ from recall.files.append_log import AppendLog
 from recall.files.atomic import replacing
 from recall.files.fleet_layout import REPLAY
 from recall.files.reading import open_file
-from recall.files.stamps import Stamp, Stamps
+from recall.files.stamps import Stamp, Stamps, stamp_of
 
 Array = np.ndarray
 
@@ -102,9 +102,11 @@ class TransitionLog:
 
     def keep(self, task: int, kept: Array) -> None:
         """Write what replay keeps of a finished task, or the part of it that is not in the log."""
-        with replacing(self._kept_path(task)) as file:
+        path = self._kept_path(task)
+        with replacing(path) as file:
             np.save(file, kept)
-        self._kept[task] = file.stamp
+        with path.open("rb") as file:
+            self._kept[task] = stamp_of(file)
 
     def read_kept(self, task: int) -> Array:
         """Return the array that `keep` wrote."""

@@ -6,7 +6,7 @@ no checkpoints, so it cannot be resumed.
 
 import io
 import lzma
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.atomic import new_folder, replacing, write_bytes, write_json, writing_to
+from recall.files.atomic import new_folder, write_bytes, write_json, writing_to
 from recall.files.fleet_layout import (
     ARCHIVE_NOTE,
     DESCRIPTION,
@@ -39,7 +39,6 @@ from recall.files.fleet_layout import (
 )
 from recall.files.paths import given_path
 from recall.files.reading import SCHEMA, XZ, complete_lines, read_json, read_lines
-from recall.files.stamps import Stamp
 from recall.policies.file_format import pack_compactly
 from recall.policies.stored import read_stored
 from recall.runs.description import Description, check_unedited, read_description
@@ -179,18 +178,20 @@ def _write_fleet(
         if path.exists():
             try:
                 lines = complete_lines(path) if outcome is None else read_lines(path)
-                stamps[target] = _write_xz(folder / target, lines)
+                encoder = lzma.LZMACompressor(preset=_PRESET)
+                content = b"".join([*map(encoder.compress, lines), encoder.flush()])
             except OSError as error:
                 raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
+            stamps[target] = write_bytes(folder / target, content)
     tasks = {run["name"]: run["tasks"] for run in description["runs"]}
     for path in policies:
-        content = io.BytesIO()
+        file = io.BytesIO()
         stored = read_stored(source, path.parent.name, path.stem, tasks=tasks[path.parent.name])
         arrays: dict[str, Any] = pack_compactly(*stored)
-        np.savez_compressed(content, **arrays)
+        np.savez_compressed(file, **arrays)
         target = path.relative_to(source).as_posix()
         (folder / target).parent.mkdir(parents=True, exist_ok=True)
-        stamps[target] = write_bytes(folder / target, content.getvalue())
+        stamps[target] = write_bytes(folder / target, file.getvalue())
     if outcome is not None:
         ended = msgspec.structs.replace(outcome, stamps=stamps)
         write_json(folder / OUTCOME, msgspec.to_builtins(ended))
@@ -212,12 +213,3 @@ def _portable(description: Description) -> Description:
     if "plugins" in changed:
         changed["plugins"] = [Path(name).name for name in changed["plugins"]]
     return changed
-
-
-def _write_xz(path: Path, lines: Iterable[bytes]) -> Stamp:
-    """Write a compressed file. The same lines always give the same bytes."""
-    with replacing(path) as file:
-        compressed: Any = file  # that it can be written to is enough
-        with lzma.open(compressed, "wb", preset=_PRESET) as xz:
-            xz.writelines(lines)
-    return file.stamp

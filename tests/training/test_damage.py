@@ -77,7 +77,7 @@ def test_every_damage_is_noticed_and_its_file_named(stopped):
                 with pytest.raises(NoCheckpointError) as caught:
                     trainer.restore()
                 assert told in str(caught.value)
-                assert "train again in another folder" in str(caught.value)
+                assert "can be used: checkpoint" in str(caught.value)
                 path.write_bytes(whole)
         assert trainer.restore() == []
 
@@ -140,13 +140,6 @@ def test_facts_that_were_changed_are_noticed(stopped):
     trainer, complaints = go_on(stopped)
     trainer.close()
     assert "its checksum does not match its content" in complaints[0]
-
-
-def test_without_any_good_checkpoint_nothing_is_trained(stopped):
-    for checkpoint in checkpoints(stopped):
-        shutil.rmtree(checkpoint / "arrays")
-    with pytest.raises(NoCheckpointError, match=r"no checkpoint in .* can be used: checkpoint"):
-        go_on(stopped)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from recall.collect.evaluation_pool import deal
 from recall.collect.messages import Episode
 from recall.training.callbacks import Callback
-from recall.training.evaluation import Evaluation, counts_of
+from recall.training.evaluation import Evaluation
 from recall.worlds.episodes import Outcome
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
@@ -109,17 +109,6 @@ def test_the_episodes_of_a_run_and_task_stay_together(runs, tasks, workers, shar
     dealt = deal(episodes, workers)
     assert [len(part) for part in dealt] == shares
     assert sorted(index for part in dealt for index in part) == list(range(len(episodes)))
-    if runs * tasks >= workers:
-        found = [{(episodes[i].run, episodes[i].position) for i in part} for part in dealt]
-        assert sum(map(len, found)) == runs * tasks
-
-
-@pytest.mark.parametrize("deterministic", [0, 1, 3])
-def test_an_evaluation_has_as_many_episodes_of_each_mode_as_asked_for(deterministic):
-    spec = small_spec(deterministic_episodes=deterministic)
-    evaluation = Evaluation(spec.runs, 100, counts_of(spec.settings.schedule), [(1, 0)])
-    modes = [episode.deterministic for episode in evaluation.episodes()]
-    assert modes == [False] * 2 + [True] * deterministic
 
 
 def test_an_evaluation_records_the_share_of_episodes_that_met_each_criterion():

@@ -5,6 +5,7 @@ Metrics, intervals and tables are computed from the frame of scores.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -54,6 +55,7 @@ class Analysis:
     """The single-task runs compared with, by label, sequence and task."""
 
 
+@lru_cache(maxsize=2)  # figures are of the analysis that tables were made of
 def analyse(collection: Collection, measure: Measure | None = None) -> Analysis:
     """Return the scores of all complete runs of more than one task.
 

@@ -29,24 +29,22 @@ TRIPLETS = ("cw3", "cw6")
 LONG = ("cw10", "cw20")
 """Sequences that share one table but are drawn one by one."""
 PAIRS = "pairs"
-_PAIR = re.compile(r"pair-\d+-\d+")
-_NUMBERED = re.compile(r"([^,]+)-(\d+)")
+
 IMPORTED = "imported"
 """The variant of runs that were imported from other code."""
 _STEPS = (STEPS, "log.steps_per_task")
 _MOST_NAMED = 3
 T = TypeVar("T")
 _SYMBOLS = {"distillation_weight": "λ", "weight": "λ", "critic_weight": "λ of the critics"}
-_ABSENT = {
-    "distil": "no distillation",
-    "distil_critics": "critics not distilled",
-    "normalise_targets": "no normalisation",
-    "best_return": "no best-return start",
-    "average_actor": "no average actor",
-    "clip_norm": "no clipping",
-}
-_PRESENT = {"normalise_targets": "normalised", "best_return": "best-return start"}
-_CHOICES = {
+_IN_WORDS = {
+    ("distil", "False"): "no distillation",
+    ("distil_critics", "False"): "critics not distilled",
+    ("normalise_targets", "False"): "no normalisation",
+    ("normalise_targets", "True"): "normalised",
+    ("best_return", "False"): "no best-return start",
+    ("best_return", "True"): "best-return start",
+    ("average_actor", "None"): "no average actor",
+    ("clip_norm", "None"): "no clipping",
     ("actor_heads", "separate"): "separate actors",
     ("critic_heads", "separate"): "separate critics",
     ("actor_heads", "shallow"): "shared actor",
@@ -66,7 +64,7 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
         counts = Counter(run.steps_per_task for run in group).most_common(2)
         tied = len(counts) > 1 and counts[0][1] == counts[1][1]
         usual[table] = None if tied else counts[0][0]
-    named = []
+    named = list[RunResult]()
     for group in grouped(runs, lambda run: (run.method, run.source, _table_of(run))).values():
         told = {BOUNDARIES, *_varying([run.settings for run in group])}
         for run in group:
@@ -84,15 +82,12 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
             words = [IMPORTED if imported else "", settings_in_words(changes)]
             variant = ", ".join(filter(None, words))
             label = label_of(run.method, variant, preset)
-            named.append(
-                dataclasses.replace(
-                    run, label=label, variant=variant, changes=changes, preset=preset
-                )
-            )
-    return sorted(
-        named,
-        key=lambda run: (order_of(run.method, run.label), order_of("", run.sequence), run.seed),
+            facts = {"label": label, "variant": variant, "changes": changes, "preset": preset}
+            named.append(dataclasses.replace(run, **facts))
+    named.sort(
+        key=lambda run: (order_of(run.method, run.label), order_of("", run.sequence), run.seed)
     )
+    return named
 
 
 def _table_of(run: RunResult) -> str:
@@ -154,14 +149,12 @@ def settings_in_words(changes: Mapping[str, Any]) -> str:
 
 def _one_in_words(name: str, value: Any) -> str:
     spaced = name.replace("_", " ")
+    if found := _IN_WORDS.get((name, str(value))):
+        return found
     if name == "steps_per_task":
         return f"{_short(value)} {spaced}"
-    if value is False or (value is None and name in _ABSENT):
-        return _ABSENT.get(name, f"no {spaced}")
-    if value is True:
-        return _PRESENT.get(name, spaced)
-    if isinstance(value, str) and (name, value) in _CHOICES:
-        return _CHOICES[name, value]
+    if isinstance(value, bool):
+        return spaced if value else f"no {spaced}"
     return f"{_SYMBOLS.get(name, spaced)} {_short(value)}"
 
 
@@ -196,21 +189,19 @@ def _short(value: Any) -> str:
 
 def family_of(sequence: str) -> str:
     """Return the family: cw3 for cw3-1, pairs for pair-0-1, and any other sequence itself."""
-    if is_pair(sequence):
-        return PAIRS
-    numbered = _NUMBERED.fullmatch(sequence)
-    return numbered[1] if numbered else sequence
-
-
-def is_pair(sequence: str) -> bool:
-    """Return True for the named pairs of Continual World's tasks."""
-    return _PAIR.fullmatch(sequence) is not None
+    return _in_family(sequence)[0]
 
 
 def number_in_family(sequence: str) -> str:
     """Return the number of a sequence in its family, such as 3 for cw3-3, or an empty string."""
-    numbered = _NUMBERED.fullmatch(sequence)
-    return numbered[2] if numbered and not is_pair(sequence) else ""
+    return _in_family(sequence)[1]
+
+
+def _in_family(sequence: str) -> tuple[str, str]:
+    if re.fullmatch(r"pair-\d+-\d+", sequence):
+        return PAIRS, ""
+    numbered = re.fullmatch(r"([^,]+)-(\d+)", sequence)
+    return (numbered[1], numbered[2]) if numbered else (sequence, "")
 
 
 def family_title(family: str) -> str:

@@ -18,7 +18,7 @@ def published() -> dict[str, Any]:
     return json.loads(files("recall.report").joinpath("paper.json").read_text("utf-8"))
 
 
-def _estimate(*path: str) -> Estimate | None:
+def number(*path: str) -> Estimate | None:
     """Return the number at a path in the tables, or None if the paper has none."""
     found: Any = published()["tables"]
     for name in path:
@@ -33,20 +33,10 @@ def on_sequence(sequence: str, metric: str, method: str) -> Estimate | None:
     """Return a metric of a method on cw3-1 to cw3-8, cw6-1 to cw6-8, cw10 or cw20."""
     family = family_of(sequence)
     if family in TRIPLETS:
-        return _estimate(family, metric, number_in_family(sequence), method)
-    return _estimate(sequence, method, metric)
+        return number(family, metric, number_in_family(sequence), method)
+    return number(sequence, method, metric)
 
 
 def over_family(family: str, metric: str, method: str) -> Estimate | None:
     """Return the mean over the eight sequences of CW3 or CW6."""
-    return _estimate(family, metric, "mean", method)
-
-
-def with_weight(sequence: str, weight: float, metric: str) -> Estimate | None:
-    """Return a metric of RECALL with a distillation weight; the paper has it for cw6-1."""
-    return _estimate("lambda_cw6_1", f"{weight:g}", metric) if sequence == "cw6-1" else None
-
-
-def over_pairs(method: str, what: str) -> Estimate | None:
-    """Return a mean or a count over the hundred pairs."""
-    return _estimate("pairs", method, what)
+    return number(family, metric, "mean", method)

@@ -218,10 +218,7 @@ def test_shipped_references_are_used_where_there_are_no_others(tmp_path, shipped
     assert str(shipped) not in told
     # They are compared with, but not reported.
     assert {run.seed for run in gather(tmp_path / "runs").runs} == {0, 1}
-
-
-def test_a_folder_with_references_wins_over_shipped_ones(tmp_path, shipped):
-    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
+    # A folder with references wins over them.
     write_fleet(tmp_path / "alone", sequence="push", seeds=(0,))
     found = references_of(tmp_path / "runs", tmp_path / "alone")
     assert [run.seed for run in found["push"].runs] == [0]

@@ -240,19 +240,6 @@ def test_every_run_is_a_dot_beside_the_mean(scene):
             assert artists(axes, MEAN)[place].get_offsets()[0, 0] == pytest.approx(expected)
 
 
-@pytest.mark.slow
-def test_many_evaluations_are_drawn_as_means_of_neighbours():
-    one_run = made_run("recall", "cw20", 0, evaluations=50)
-    figure = drawn(Scene(Collection((one_run,))), "task_curves")
-    steps, values = curve(figure.figure.axes[0], "RECALL")
-    assert len(steps) == 20 * 5
-    assert values[0] == pytest.approx(one_run.curves["stochastic", "success"][:10, 0].mean())
-    assert steps[-1] == 20 * PER_TASK
-    assert "means of neighbouring evaluations" in figure.caption
-    few = Scene(Collection((made_run("recall", "cw20", 0, evaluations=5),)))
-    assert "neighbouring" not in drawn(few, "task_curves").caption
-
-
 def test_unfinished_runs_and_missing_numbers_are_drawn_as_far_as_they_go():
     half = made_run("recall", "cw3-1", 0, until=PER_TASK + 500_000, records=True)
     other = made_run("recall", "cw3-1", 1)
@@ -280,24 +267,6 @@ def test_what_learns_all_tasks_at_once_has_no_current_task(scene):
     for title, there in (("mean Q", False), ("Q loss", True)):
         lines = axes[titles(axes).index(title)].get_lines()
         assert ("Multi-task" in [line.get_label() for line in lines]) == there
-
-
-@pytest.mark.parametrize("kind", ["average_success", "current_task"])
-def test_the_mean_does_not_jump_where_a_run_failed(tmp_path, kind):
-    write_fleet(
-        tmp_path,
-        "recall",
-        "cw3-1",
-        seeds=range(3),
-        success=lambda seed, *_: (0.2, 0.2, 0.8)[seed],
-        failed={"recall-cw3-1-seed2": 500_000},
-        steps_per_task=1_000_000,
-        evaluate_every=20_000,
-    )
-    steps, values = curve(axes_of(Scene(gather(tmp_path)), kind)[0], "RECALL")
-    early = values[steps < 450_000]
-    assert len(early) > 5
-    np.testing.assert_allclose(early, 0.4)
 
 
 def test_methods_are_set_side_by_side_over_the_sequences_that_all_have(tmp_path):

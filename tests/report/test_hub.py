@@ -102,29 +102,22 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, b
     server.server_close()
 
 
-def test_what_is_pushed_comes_back(hub, tmp_path, capsys):
-    source = write_fleet(tmp_path / "run", stamped=True)
+def test_what_is_pushed_comes_back_and_has_a_card(hub, tmp_path, capsys):
+    source = write_fleet(tmp_path / "run", "recall", stamped=True, n_step=1)
     (source / "films").mkdir()
-    (source / "films" / "learned.gif").write_bytes(b"GIF89a")
+    (source / "films" / "learned.mp4").write_bytes(b"film")
     hub["policies/gone/final.npz"] = hub["mine.txt"] = b"of earlier"
     main(["push", str(source), REPO, "--private"])
     assert capsys.readouterr().out.strip().endswith(f"/{REPO}")
     figures = {"average_success-push-hammer.png", "task_curves-push-hammer.png"}
     records = {"run.json", "outcome.json", "archive.json"}
     records |= {"evaluations.jsonl.xz", "training.jsonl.xz"}
-    shown = {"README.md", "replay.gif", *(f"figures/{name}" for name in figures)}
+    shown = {"README.md", "replay.mp4", *(f"figures/{name}" for name in figures)}
     assert {*hub} == {"mine.txt"} | records | shown
     main(["pull", REPO, str(tmp_path / "pulled")])
     assert "1 fleet of 2 runs" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "pulled").iterdir()} == records
     assert read(tmp_path / "pulled").evaluations == read(source).evaluations
-
-
-def test_the_card_has_figures_settings_and_the_film(hub, tmp_path):
-    source = write_fleet(tmp_path / "run", "recall", n_step=1)
-    (source / "films").mkdir()
-    (source / "films" / "learned.mp4").write_bytes(b"film")
-    recall.push(source, REPO)
     _, header, text = hub["README.md"].decode().split("---\n", 2)
     facts = yaml.safe_load(header)
     assert {"recall", "push", "hammer"} <= {*facts["tags"]}

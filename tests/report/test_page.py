@@ -113,6 +113,15 @@ def test_nothing_is_wider_than_the_screen_and_all_of_it_is_there(browser, report
         light = [sum(map(int, colour[4:-1].split(","))) for colour in (paper, ink)]
         assert (light[0] < light[1]) == (scheme == "dark")
         assert abs(light[0] - light[1]) > 3 * 150, "there is contrast"
+        # On A4 across, 1,031 pixels wide inside the margins, every table ends on the paper.
+        tab.emulate_media(media="print")
+        tab.set_viewport_size({"width": 1031, "height": 700})
+        wide = tab.evaluate(
+            "[...document.querySelectorAll('table')].filter(t => t.offsetParent)"
+            ".map(t => t.getBoundingClientRect().right)"
+        )
+        assert max(wide) <= 1031
+        assert tab.locator("nav").is_hidden()
 
 
 def test_long_labels_leave_room_for_values(browser, tmp_path):
@@ -128,19 +137,6 @@ def test_long_labels_leave_room_for_values(browser, tmp_path):
         tab.set_viewport_size({"width": 390, "height": 900})
         assert tab.evaluate("document.documentElement.scrollWidth") == 390
         assert tab.locator("#tables td").first.bounding_box()["x"] < 390 - 20
-
-
-def test_nothing_is_cut_on_paper(browser, report, tmp_path):
-    """On A4 across, 1,031 pixels wide inside the margins, every table ends on the paper."""
-    with opened(browser, report) as tab:
-        tab.emulate_media(media="print")
-        tab.set_viewport_size({"width": 1031, "height": 700})
-        wide = tab.evaluate(
-            "[...document.querySelectorAll('table')].filter(t => t.offsetParent)"
-            ".map(t => t.getBoundingClientRect().right)"
-        )
-        assert max(wide) <= 1031
-        assert tab.locator("nav").is_hidden()
 
 
 def test_texts_are_no_markup_and_nothing_runs(report):

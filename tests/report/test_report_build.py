@@ -16,7 +16,7 @@ from recall.analysis.metrics import Measure
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
 from recall.report.build import problems_of
-from recall.report.figures import FIGURES
+from recall.report.figures import FIGURES, Figure, Scene, all_figures
 from tests.factories.folders import STEPS, append_training, write_fleet
 
 
@@ -76,11 +76,13 @@ def test_an_interval_without_a_lower_bound_is_shown_everywhere(tmp_path):
     for task in ("push", "hammer"):  # one of two seeds is perfect alone
         write_fleet(tmp_path / "runs" / task, sequence=task, success=lambda seed, *_: float(seed))
     out = tmp_path / "out"
-    main(["report", str(tmp_path / "runs"), "--out", str(out), "--detailed", "0"])
+    main(["report", str(tmp_path / "runs"), "--out", str(out), "--no-figures"])
     assert "[-inf, 0.50]" in (out / "tables" / "push-hammer.md").read_text()
     assert "-inf" in (out / "tables" / "push-hammer.csv").read_text()
     assert "Infinity" not in (out / "index.html").read_text()  # no JSON
-    assert (out / "figures" / "seeds-push-hammer.png").exists()
+    (drawn,) = all_figures(Scene(gather(tmp_path / "runs")), ["seeds"])
+    assert isinstance(drawn, Figure)
+    drawn.figure.draw_without_rendering()
 
 
 def test_a_reader_that_leaves_early_gets_all_files(tmp_path):

@@ -5,12 +5,10 @@ import html
 import json
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from recall.analysis.collection import Collection
-from recall.analysis.departures import settings_of
 from recall.analysis.frames import analyse
 from recall.commands.train import parse_train, spec_of
 from recall.config.resolve import resolve
@@ -70,25 +68,6 @@ def test_the_commands_of_a_part_of_a_study_train_its_runs_and_no_others():
     words = words_of(dataclasses.replace(made, description=described))
     assert all(command in words for command in commands)
     assert "These commands train its runs again" in words
-
-
-def test_settings_that_all_runs_share_stand_once():
-    (made, *_) = made_collection(["recall"], ["cw3-1"], seeds=1).runs
-    abouts = [resolve(each, preset="quick", changes={"discount": 0.9}).describe()
-              for each in ("recall", "ewc")]  # fmt: skip
-    words = words_of(
-        *(
-            dataclasses.replace(
-                made, folder=Path(f"{n}"), description=about, settings=settings_of(about)
-            )
-            for n, about in enumerate(abouts)
-        )
-    )
-    assert all(train_commands(about)[0] in words for about in abouts)
-    fleets, _, shared = words.partition("Settings that all runs share")
-    assert "learner.sac.discount" in shared
-    assert "learner.sac.discount" not in fleets
-    assert "method.distillation_weight" in fleets
 
 
 def test_the_command_for_references_names_the_plug_ins_of_the_tasks():

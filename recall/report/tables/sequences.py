@@ -10,10 +10,10 @@ from recall.analysis.bootstrap import Estimate
 from recall.analysis.estimates import difference, shared_seeds, shared_sequences
 from recall.analysis.frames import Analysis, analyse, list_of, select
 from recall.analysis.labels import (
+    PAIRS,
     TRIPLETS,
     display_name,
     family_title,
-    is_pair,
     main_labels,
     number_in_family,
 )
@@ -130,12 +130,10 @@ def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
 
 def sequence_tables(analysis: Analysis) -> Iterator[Table]:
     """Yield the tables of each sequence; metrics only if no table of a family has them."""
-    sequences = list_of(analysis.scores, "sequence")
-    pairs = [name for name in sequences if is_pair(name)]
-    for sequence in sequences:
-        if sequence not in pairs or len(pairs) <= FEW_PAIRS:
-            scores = select(analysis.scores, sequence=sequence)
-            yield from _of_sequence(analysis, sequence, scores)
+    pairs = select(analysis.scores, family=PAIRS).sequence.nunique()
+    for sequence, scores in analysis.scores.groupby("sequence", sort=False):
+        if pairs <= FEW_PAIRS or scores.family.iloc[0] != PAIRS:
+            yield from _of_sequence(analysis, str(sequence), scores)
 
 
 def _of_sequence(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Iterator[Table]:

@@ -59,7 +59,7 @@ def pair_tables(analysis: Analysis) -> list[Table]:
         pd.concat(shown.values()),
         rows,
         list(_MEANS.values()),
-        published=lambda row, column: paper.over_pairs(row.method, names[column.heading]),
+        published=lambda row, column: paper.number("pairs", row.method, names[column.heading]),
         notes=notes,
         name="pairs",
         title="Pairs of tasks: means over pairs",
@@ -82,7 +82,7 @@ def _counts(key: Key, rows: pd.DataFrame) -> list[Row]:
     lost = round_for_comparison(means["forgotten"].xs(0, level="position"))
     ours = [Cell(Estimate(float(np.sum(found)))) for found in (seconds == 0.0, seconds < 0.5)]
     ours.append(Cell() if np.isnan(lost).all() else Cell(Estimate(float(np.sum(lost > 0.1)))))
-    theirs = [paper.over_pairs(key.method, name) for name in _COUNTS]
+    theirs = [paper.number("pairs", key.method, name) for name in _COUNTS]
     return [Row(key.heading, tuple(ours)), *papers_row(key.heading, theirs)]
 
 

@@ -57,9 +57,9 @@ def _variants(
     def published(row: Key, column: Key) -> Estimate | None:
         """Return the paper's metric at this weight of the distillation, if it has one."""
         run = firsts[row.where["label"]]
-        if method != "recall" or len(where) > 1 or not set(run.changes) <= {WEIGHT}:
+        if method != "recall" or where != ["cw6-1"] or not set(run.changes) <= {WEIGHT}:
             return None
-        return paper.with_weight(where[0], float(run.settings[WEIGHT]), column.value)
+        return paper.number("lambda_cw6_1", f"{run.settings[WEIGHT]:g}", column.value)
 
     return pivot_table(
         analysis,

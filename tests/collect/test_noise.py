@@ -63,11 +63,3 @@ def test_random_actions_are_uniform(colour):
     assert np.all(np.abs(actions) < 1.0)
     shares, _ = np.histogram(actions, bins=10, range=(-1, 1))
     assert np.allclose(shares / actions.size, 0.1, atol=0.02)
-
-
-def test_coloured_noise_carries_further():
-    def furthest(colour):
-        walks = [np.cumsum(draw((seed, 0), 0, (200, 3), colour, 200), 0) for seed in range(50)]
-        return np.mean([np.abs(walk).max() for walk in walks])
-
-    assert furthest(1.0) > 1.5 * furthest(0.0)

@@ -132,18 +132,6 @@ def test_lost_and_damaged_final_policies_can_be_written_again(finished, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("final.npz", {"task": 1}),
-        ("task-1.npz", {}),
-    ],
-)
-def test_what_a_file_itself_says_is_accepted(folder, name, arguments):
-    policy = recall.load_policy(folder / "policies" / FIRST / name, **arguments)
-    assert (policy.run, policy.position) == (FIRST, 1)
-
-
-@pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
         ("final.npz", {"run": OTHER}, "leave out the run and the time"),

@@ -1,6 +1,5 @@
 """Names of tasks, worlds and sequences, and what they choose."""
 
-import os
 import re
 import subprocess
 import sys
@@ -78,25 +77,6 @@ print([name for name in ("mujoco", "jax", "metaworld") if name in sys.modules])
 """
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert shown.stdout.decode().strip() == "[]"
-
-
-def test_importing_the_package_imports_no_plugin(tmp_path):
-    """Only naming a plug-in, or listing all names, imports it."""
-    (tmp_path / "noisy.py").write_text("print('imported')")
-    about = tmp_path / "noisy-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: noisy\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[recall.worlds]\nnoisy = noisy\n")
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    for program, told in (
-        ("import recall", ""),
-        ("from recall.worlds.registry import task_names; task_names()", "imported"),
-    ):
-        shown = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True, env=os.environ | {"PYTHONPATH": path}, text=True, check=True,
-        )  # fmt: skip
-        assert shown.stdout.strip() == told
 
 
 def tasks(name):

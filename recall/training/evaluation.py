@@ -5,6 +5,7 @@ snapshot of a pending one, which is played again after resuming.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -93,28 +94,20 @@ class BackgroundEvaluation:
     ):
         """Prepare for the fleet; `report` is called with every evaluation's step and records."""
         self._spec, self._shape, self._report = spec, shape, report
-        self.pool: EvaluationPool | None = None  # from the first evaluation on
         self.pending: Evaluation | None = None
 
     def start(self, step: int, policies: Sequence[Any], runs: Sequence[int]) -> None:
-        """Take a snapshot of the policies [task][run, size] and start to evaluate these runs.
-
-        Waits for policies that are still being computed.
-        """
-        assert self.pending is None, "the evaluation before is not finished"
-        for position, flat in enumerate(policies):
-            self._ready_pool().snapshot[position] = flat
-        self._play(step, runs)
-
-    def _play(self, step: int, runs: Sequence[int]) -> None:
+        """Take a snapshot of the policies [task][run, size], and start to evaluate these runs."""
+        for position, flat in enumerate(policies):  # may still be computed
+            self.pool.snapshot[position] = flat
         places = [(position, run) for position in range(self._spec.tasks) for run in runs]
         counts = counts_of(self._spec.settings.schedule)
         self.pending = Evaluation(self._spec.runs, step, counts, places)
-        self._ready_pool().start(self.pending.episodes())
+        self.pool.start(self.pending.episodes())
 
     def report_finished(self) -> None:
         """Report the pending evaluation if all of its episodes are played. Does not wait."""
-        if self.pending is not None and self._ready_pool().ready():
+        if self.pending is not None and self.pool.ready():
             self.finish()
 
     def finish(self, should_stop: Callable[[], bool] = never) -> bool:
@@ -122,7 +115,7 @@ class BackgroundEvaluation:
         if self.pending is None:
             return True
         try:
-            results = self._ready_pool().results(should_stop)
+            results = self.pool.results(should_stop)
         except Abandoned:
             return False
         pending, self.pending = self.pending, None
@@ -134,7 +127,7 @@ class BackgroundEvaluation:
         if self.pending is None:
             return {}, None
         runs = [run for position, run in self.pending.places if position == 0]
-        return {"policies": self._ready_pool().snapshot.copy()}, [self.pending.step, runs]
+        return {"policies": self.pool.snapshot.copy()}, [self.pending.step, runs]
 
     def arrays_like(self, saved: Any) -> dict[str, Array]:
         """Return arrays of the shapes that `saved` returned together with this plain data."""
@@ -144,20 +137,18 @@ class BackgroundEvaluation:
     def restore(self, arrays: dict[str, Array], saved: Any) -> None:
         """Continue from the state that `saved` returned: play a pending evaluation again."""
         if saved is not None:
-            self._ready_pool().snapshot[:] = arrays["policies"]
-            self._play(*saved)
+            step, runs = saved
+            self.start(step, list(arrays["policies"]), runs)
 
-    def _ready_pool(self) -> EvaluationPool:
-        """Return the workers; start them at the first evaluation."""
-        if self.pool is None:
-            self.pool = evaluation_pool(
-                self._spec.runs, self._spec, self._shape, evaluation_workers(self._spec)
-            )
-        return self.pool
+    @cached_property
+    def pool(self) -> EvaluationPool:
+        """Return the workers, which the first evaluation starts."""
+        workers = evaluation_workers(self._spec)
+        return evaluation_pool(self._spec.runs, self._spec, self._shape, workers)
 
     def close(self) -> None:
         """End the workers; a pending evaluation is abandoned."""
-        if self.pool is not None:
+        if "pool" in vars(self):
             self.pool.close()
 
 

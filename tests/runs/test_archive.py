@@ -25,6 +25,14 @@ from tests.factories.folders import append_training, write_fleet
 RECORDS = ("evaluations", "training")
 
 
+@pytest.fixture
+def fleets(tmp_path):
+    """A method on a sequence, with the single tasks that it is compared with."""
+    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "runs" / "b", sequence=[["push"], ["hammer"]])
+    return tmp_path / "runs"
+
+
 def files_of(folder):
     return {
         str(path.relative_to(folder)): path.read_bytes()

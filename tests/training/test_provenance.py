@@ -7,8 +7,9 @@ import pytest
 
 import recall
 from recall.runs.description import EditedFleetError
+from recall.training.callbacks import Callback
 from recall.training.provenance import git_state
-from tests.factories.events import Heard
+from tests.factories.fleets import CrashError
 
 
 @pytest.fixture
@@ -65,10 +66,14 @@ def test_settings_that_do_not_matter_may_be_edited_and_other_versions_are_named(
         description["versions"] = {"jax": "0.0.1", "python": "3.0.0"}
         description["git"] = {"commit": "f" * 40, "dirty": False}
 
+    class Leave(Callback):  # as soon as it is told
+        def on_message(self, message):
+            raise CrashError(message)
+
     edit(stopped, change)
-    heard = Heard()
-    recall.resume(stopped, callback=heard)
-    (warning,) = heard.messages
+    with pytest.raises(CrashError) as caught:
+        recall.resume(stopped, callback=Leave())
+    warning = str(caught.value)
     assert warning.startswith("warning: this fleet was started with jax 0.0.1 (now ")
     assert "python 3.0.0 (now 3." in warning
     assert "source code ffffffffffff (now " in warning

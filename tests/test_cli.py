@@ -23,7 +23,7 @@ RECALL = [str(Path(sys.executable).with_name("recall"))]
 
 
 def run(command, *arguments):
-    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_lists_can_be_printed_as_json(answer):
 
 def test_lists_are_tables_on_a_terminal():
     reader, terminal = pty.openpty()
-    subprocess.run([*RECALL, "list", "sequences"], stdout=terminal, check=True, timeout=60)
+    subprocess.run([*RECALL, "list", "sequences"], stdout=terminal, check=True, timeout=300)
     os.close(terminal)
     shown = b""
     while chunk := _read(reader):
@@ -218,7 +218,7 @@ def test_output_that_cannot_be_written_is_one_line_and_code_2():
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "recall", "list", "sequences"],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120,
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=300,
         )  # fmt: skip
     assert done.stderr.startswith("recall: ")
     assert done.stderr.endswith("No space left on device\n")

@@ -36,7 +36,7 @@ def commands() -> list[str]:
 
 
 def run(command: list[str], folder: Path = ROOT) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -22,9 +22,9 @@ from recall.learn.sac import (
 )
 from recall.methods import METHODS, Method
 from recall.nets.arrays import Metrics
-from recall.nets.heads import BatchLayout, take_heads
+from recall.nets.heads import take_heads
 from recall.replay import buffer, history
-from recall.replay.batch import Batch, ReplayView
+from recall.replay.batch import ReplayView
 from recall.settings import LearnerSettings, NetworkSettings
 
 COLUMNS = Columns(observation_size=3, action_size=2)
@@ -150,24 +150,14 @@ class SmallFleet:
         )
 
 
-def gradients(
-    agent: Agent, state: LearnerState, batch: Batch, weights: jax.Array, key: jax.Array
-) -> tuple[Gradients, Metrics]:
+def gradients(agent, state, batch, weights, key) -> tuple[Gradients, Metrics]:
     """Of the losses on a batch that uses the first heads, in order."""
     arrays = batch._replace(layout=None, heads=None)
     return _gradients(agent, batch.layout, len(batch.heads), state, arrays, weights, key)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _gradients(
-    agent: Agent,
-    layout: BatchLayout,
-    heads: int,
-    state: LearnerState,
-    arrays: Batch,
-    weights: jax.Array,
-    key: jax.Array,
-) -> tuple[Gradients, Metrics]:
+def _gradients(agent, layout, heads, state, arrays, weights, key):
     batch = arrays._replace(layout=layout, heads=np.arange(heads))
     drawn = UpdateNoise(jnp.zeros(0), jax.random.normal(key, (2, *batch.action.shape)), key)
     part = take_heads(state.trainable, batch.heads)

@@ -13,7 +13,7 @@ def recall_process(*arguments: str, **keywords) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-m", "recall", *arguments], **piped | keywords)
 
 
-def wait_for(condition, what: str, seconds: float = 90.0):
+def wait_for(condition, what: str, seconds: float = 300.0):
     """Return what the condition gives as soon as that is true."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

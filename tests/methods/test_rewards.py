@@ -13,7 +13,8 @@ TASKS = "window-close,push"
     "name", [n if n == "recall" else pytest.param(n, marks=pytest.mark.slow) for n in OURS]
 )
 def test_a_method_learns_from_both_rewards(tmp_path, name):
-    changes = {"steps_per_task": 200, "evaluate_every": 200, "workers": 1}
+    changes = {"steps_per_task": 200, "evaluate_every": 200, "evaluation_episodes": 1}
+    changes |= {"horizon_steps": 50}
     if OURS[name]().retraining_updates:
         changes["retraining_updates"] = 5
     returns = {}

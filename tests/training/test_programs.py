@@ -42,6 +42,7 @@ def compile_one(number):
     jax.jit(lambda x: x * number + 1)(jnp.ones(7)).block_until_ready()
 
 
+@pytest.mark.slow  # later tests compile everything again
 def test_programs_are_freed_when_a_training_ends(tmp_path, root, free_programs, monkeypatch):
     monkeypatch.setattr(programs, "_free", free_programs)
     free_programs()  # those of other tests

@@ -87,7 +87,7 @@ def test_a_signal_is_acknowledged_during_a_compilation():
     )
     assert process.stdout.readline() == "compiling\n"
     process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=300)
     assert said.split() == ["heard", "compiled", "143"]
 
 
@@ -100,6 +100,6 @@ def test_a_fleet_under_nohup_outlives_its_terminal():
         "print(stop.signal_number)"
     )
     done = subprocess.run(
-        ["nohup", sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+        ["nohup", sys.executable, "-c", program], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.strip() == "None"

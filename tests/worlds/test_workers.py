@@ -144,9 +144,9 @@ def test_no_worker_outlives_its_parent(task, do):
     if do != "1 / 0":
         assert all(map(is_alive, processes))
         parent.kill()
-    parent.wait(timeout=60)
+    parent.wait(timeout=300)
     parent.stdout.close()
-    wait_for(lambda: not any(map(is_alive, processes)), "the workers to end", 10)
+    wait_for(lambda: not any(map(is_alive, processes)), "the workers to end")
 
 
 def process_ids(env):

@@ -140,7 +140,7 @@ def test_a_fleet_that_starts_after_the_signal_stops_too(tmp_path):
     launcher.stop()
     launcher.start(Job(fleet.name, str(tmp_path / fleet.name), fleet.spec.describe()))
     events = []
-    wait_for(lambda: events.extend(launcher.events(0.1)) or events, "the end of the fleet", 60)
+    wait_for(lambda: events.extend(launcher.events(0.1)) or events, "the end of the fleet")
     launcher.close()
     assert events[-1].kind == "stopped"
     assert not (tmp_path / fleet.name / "outcome.json").exists()
@@ -162,7 +162,7 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     for pid in (first.pid, fleet):  # nothing moves while somebody else tries
         os.kill(pid, signal.SIGSTOP)
     second = study_process(folder, config)
-    output, error = second.communicate(timeout=60)
+    output, error = second.communicate(timeout=3000)
     assert second.returncode == 0, error
     assert "finished: 0 of 1 fleets" in output
     assert "1 of the fleets are with other launchers" in output
@@ -170,7 +170,7 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     first.kill()
     first.communicate()
     os.kill(fleet, signal.SIGCONT)
-    wait_for(lambda: not is_alive(fleet), "the fleet to save and leave", 20)
+    wait_for(lambda: not is_alive(fleet), "the fleet to save and leave")
     assert not list(folder.glob("*/outcome.json"))
 
     third = study_process(folder, config)
@@ -180,9 +180,9 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     os.kill(fleet, signal.SIGSTOP)  # so that it is not done before the signal comes
     third.send_signal(signal.SIGTERM)
     os.kill(fleet, signal.SIGCONT)
-    _, error = third.communicate(timeout=30)
+    _, error = third.communicate(timeout=300)
     assert third.returncode == 143, error
-    assert error.splitlines()[-1].startswith("recall: 1 of 1 fleets are not finished")
+    assert "\nrecall: 1 of 1 fleets are not finished" in f"\n{error}"
     assert "Traceback" not in error
 
     one = dataclasses.replace(CHOICES, seeds=1)

@@ -42,13 +42,9 @@ def write_fleet(
     store = Store.create(folder, described)
     for step in range(every, (until or spec.total_steps) + 1, every):
         store.append("evaluations", _evaluation(spec, step, success, failed or {}))
-        store.append(
-            "training",
-            (
-                {"run": run, "step": step, "loss_q": 1.0 * step, "q_value": [run, None]}
-                for run in range(len(spec.runs))
-            ),
-        )
+        losses = {"step": step, "loss_q": 1.0 * step}
+        runs = range(len(spec.runs))
+        store.append("training", ({"run": run, **losses, "q_value": [run, None]} for run in runs))
     if finished:
         store.finish(failed or {})
     else:

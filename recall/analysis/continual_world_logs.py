@@ -38,7 +38,6 @@ _METHODS = {
 # Keys that identify a run, as opposed to settings.
 _WHICH = ("seed", "task", "tasks", "task_list", "steps", "steps_per_task", "cl_method",
           "logger_output", "group_id", "log_every")  # fmt: skip
-_TOGETHER = "multi_task"
 
 
 def read_log(folder: Path) -> tuple[list[RunResult], list[str]]:
@@ -121,10 +120,9 @@ def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], str], list[s
 
 def _method(config: dict[str, Any]) -> str:
     if "cl_method" not in config and "task" not in config:
-        return _TOGETHER
-    name = config.get("cl_method") or ""
-    if not name and config.get("buffer_type") == "reservoir":
-        name = "reservoir"
+        return "multi_task"
+    reservoir = "reservoir" if config.get("buffer_type") == "reservoir" else ""
+    name = config.get("cl_method") or reservoir
     return _METHODS.get(name, name)
 
 

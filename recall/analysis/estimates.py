@@ -95,10 +95,10 @@ def difference(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Estimate
     from scipy.special import stdtrit  # takes longer to import than all else here
 
     by_seed = [np.mean([each[seed] for each in found]) for seed in sorted(seeds)]
-    value = float(np.mean(by_seed))
+    mean = float(np.mean(by_seed))
     error = float(np.std(by_seed, ddof=1)) / len(seeds) ** 0.5
     side = float(stdtrit(len(seeds) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
-    return Estimate(value, (value - side, value + side))
+    return Estimate(mean, (mean - side, mean + side))
 
 
 def shared_seeds(ours: pd.DataFrame, theirs: pd.DataFrame) -> int:
@@ -131,9 +131,9 @@ def rank(groups: Mapping[Any, pd.DataFrame], value: str) -> Ranking:
     negative transfer is never bold: learning from scratch would have been better.
     """
     means = {
-        label: float(np.mean([np.mean(list(runs.values())) for runs in found.values()]))
+        label: float(np.mean([np.mean(list(runs.values())) for runs in known.values()]))
         for label, rows in _comparable(groups).items()
-        if (found := by_run(rows, value)) and rows.seed.nunique() > 1
+        if (known := by_run(rows, value)) and rows.seed.nunique() > 1
     }
     sign = -1.0 if column_of(value) == MEASURED[FORGETTING] else 1.0
     order = sorted(means, key=lambda label: -sign * float(round_for_comparison(means[label])))

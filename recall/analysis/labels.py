@@ -4,10 +4,10 @@ A label is a method, its preset, and every setting that departs from it. Setting
 and of unregistered methods are named only where runs of a method that are shown together differ.
 """
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from recall.analysis import continual_world_logs
@@ -82,8 +82,8 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
             words = [IMPORTED if imported else "", settings_in_words(changes)]
             variant = ", ".join(filter(None, words))
             label = label_of(run.method, variant, preset)
-            facts = {"label": label, "variant": variant, "changes": changes, "preset": preset}
-            named.append(dataclasses.replace(run, **facts))
+            made = replace(run, label=label, variant=variant, changes=changes, preset=preset)
+            named.append(made)
     named.sort(
         key=lambda run: (order_of(run.method, run.label), order_of("", run.sequence), run.seed)
     )

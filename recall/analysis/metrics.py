@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recall.errors import UnknownNameError
-from recall.runs.evaluations import FIELDS, MODES, Field, Mode
+from recall.runs.evaluations import FIELDS, MODES, RATES, Field, Mode
 from recall.settings.checked import Checked, Count, from_plain
 
 Array = np.ndarray
@@ -19,13 +19,8 @@ PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forwar
 RETURN: Field = "return"
 """The field that stands for success where tasks do not report it."""
 METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
-TITLES = {
-    PERFORMANCE: "average performance",
-    FORGETTING: "forgetting",
-    TRANSFER: "forward transfer",
-}
+TITLES = {name: name.replace("_", " ") for name in METRICS}
 LOWER_IS_BETTER = (FORGETTING,)
-_OF_SUCCESS = tuple(name for name in FIELDS if name != RETURN)
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,8 @@ class Measure(Checked):
 def of_success(measure: Measure | None) -> Measure:
     """Return a measure, by default the usual one; refuse the return, which reports show anyway."""
     found: Measure = from_plain(Measure, Measure() if measure is None else measure, "measure")
-    if found.field not in _OF_SUCCESS:
-        raise UnknownNameError("measure of success", found.field, _OF_SUCCESS)
+    if found.field not in RATES:
+        raise UnknownNameError("measure of success", found.field, RATES)
     return found
 
 

@@ -26,14 +26,15 @@ from recall.report.tables.writers import (
 )
 from tests.factories.folders import write_fleet
 
+OURS, PAPERS = Estimate(0.904, (0.88, 0.92)), Estimate(-0.001, (-0.1, 0.2))
 TABLE = Table(
     name="a,b",
     title="Results on 100 % of a_b [x]",
     corner="λ",
-    columns=("performance", "words"),
+    columns=("performance", "forgetting", "words"),
     rows=(
-        Row("0.1", (Cell(Estimate(0.904, (0.88, 0.92)), bold=True, runs=3), Cell(text="a | b"))),
-        Row("R & D", (Cell(Estimate(-0.001, (-0.1, 0.2))), Cell(Estimate(np.nan))), papers=True),
+        Row("0.1", (Cell(OURS, bold=True, runs=3), Cell(OURS), Cell(text="a | b"))),
+        Row("R & D", (Cell(PAPERS), Cell(Estimate(np.nan)), Cell()), papers=True),
     ),
     notes=("A note.",),
 )
@@ -63,17 +64,17 @@ def test_a_table_is_written_as_markdown():
     assert markdown(TABLE).splitlines() == [
         "### Results on 100 % of a_b [x]",
         "",
-        "| λ | performance | words |",
-        "| --- | ---: | ---: |",
-        "| 0.1 | **0.90** [0.88, 0.92] | a \\| b |",
-        "| R & D | 0.00 [-0.10, 0.20] | \N{EN DASH} |",
+        "| λ | performance | forgetting | words |",
+        "| --- | ---: | ---: | ---: |",
+        "| 0.1 | **0.90** [0.88, 0.92] | 0.90 [0.88, 0.92] | a \\| b |",
+        "| R & D | 0.00 [-0.10, 0.20] | \N{EN DASH} | \N{EN DASH} |",
         "",
         "A note.",
     ]
 
 
 def test_commas_keep_every_digit():
-    first, second, third, _ = csv.DictReader(io.StringIO(comma_separated(TABLE)))
+    first, _, second, third, *_ = csv.DictReader(io.StringIO(comma_separated(TABLE)))
     assert [first[name] for name in ("λ", "column", "value", "low", "high", "best", "runs")] == [
         "0.1", "performance", "0.904", "0.88", "0.92", "1", "3"
     ]  # fmt: skip
@@ -137,20 +138,6 @@ def test_every_table_compiles(tmp_path):
     assert (tmp_path / "all.pdf").read_bytes()[:4] == b"%PDF"
 
 
-OURS, PAPERS = Estimate(0.904, (0.88, 0.92)), Estimate(0.9, (0.85, 0.95))
-WIDE = Table(
-    name="a",
-    title="Results on 100 % of a_b [x]",
-    corner="λ",
-    columns=("performance", "forgetting", "words"),
-    rows=(
-        Row("0.1", (Cell(OURS), Cell(OURS, bold=True), Cell(text="a | b"))),
-        Row("0.1 (paper)", (Cell(PAPERS), Cell(), Cell()), papers=True),
-    ),
-    notes=("A note.",),
-)
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -167,17 +154,17 @@ def printed(*tables: Table, width: int) -> str:
     [(80, "0.90 [0.88, 0.92] \N{BOX DRAWINGS LIGHT VERTICAL}"), (55, " [0.88, 0.92] ")],
 )
 def test_intervals_stand_beside_numbers_or_below_them_as_the_width_allows(width, cell):
-    text = printed(WIDE, width=width)
+    text = printed(TABLE, width=width)
     assert cell in text
     assert ("0.90 [" in text) == (width == 80)
-    for shown in ("100 % of a_b [x]", "a | b", "A note.", "[0.85, 0.95]", "\N{EN DASH}"):
+    for shown in ("100 % of a_b [x]", "a | b", "A note.", "[-0.10, 0.20]", "\N{EN DASH}"):
         assert shown in text
     assert LEFT_OUT not in text
-    assert printed(WIDE, WIDE, width=width).count("A note.") == 1  # a note is told once
+    assert printed(TABLE, TABLE, width=width).count("A note.") == 1  # a note is told once
 
 
 def test_a_narrow_terminal_shows_the_numbers_alone_and_says_so():
-    text = printed(WIDE, width=45)
+    text = printed(TABLE, width=45)
     assert "[0.88" not in text
     assert "0.90" in text
     assert "too narrow for intervals" in " ".join(text.split())
@@ -188,11 +175,11 @@ def test_a_narrow_terminal_shows_the_numbers_alone_and_says_so():
 
 def test_elsewhere_a_table_is_a_header_and_tab_separated_lines():
     console = Console(file=io.StringIO(), width=20)
-    print_table(WIDE, console)
+    print_table(TABLE, console)
     lines = console.file.getvalue().splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("# ")]
     assert rows[0] == ["λ", "performance", "forgetting", "words"]
     assert rows[1] == ["0.1", "0.90 [0.88, 0.92]", "0.90 [0.88, 0.92]", "a | b"]
     assert {len(row) for row in rows} == {4}
-    assert lines[0] == f"# {WIDE.title}"
+    assert lines[0] == f"# {TABLE.title}"
     assert "# A note." in lines

@@ -17,11 +17,11 @@ from recall.report.figures.bands import Group, shown_labels, silence
 from recall.report.figures.curves import drawn_families
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.style import INK, TEXT, TINY
+from recall.report.tables.pivot import by_label
 from recall.report.tables.table import number_text, with_minus
 from recall.worlds.continual_world import TASKS
 
 RUNS, MEAN = "runs", "mean"  # label the dots
-NOT_TRAINED = "no run of more than one task was trained to its end"
 
 
 def _compared(scene: Scene, groups: list[Group]) -> tuple[dict[str, pd.DataFrame], str]:
@@ -33,7 +33,7 @@ def _compared(scene: Scene, groups: list[Group]) -> tuple[dict[str, pd.DataFrame
     labels = [label for group in groups for label in group.runs]
     sequences = [group.sequence for group in groups]
     rows = select(scene.analysis.scores, label=labels, sequence=sequences)
-    found: dict[str, pd.DataFrame] = dict(iter(rows.groupby("label", sort=False)))
+    found = by_label(rows)
     shared = shared_sequences(found.values())
     if all(each.sequence.nunique() == len(shared) for each in found.values()):
         return found, ""
@@ -51,8 +51,9 @@ def seeds(scene: Scene) -> Iterator[Figure | Skipped]:
     for name, (rows, note) in compared.items():
         if rows:
             yield _seeds(scene, name, rows, [note, silence(found[name])])
-    trained = any(rows for rows, _ in compared.values())
-    yield from skipped if trained else [Skipped("seeds", NOT_TRAINED)]
+    if not any(rows for rows, _ in compared.values()):
+        skipped = [Skipped("seeds", "no run of more than one task was trained to its end")]
+    yield from skipped
 
 
 def _seeds(scene: Scene, family: str, rows: Mapping[str, pd.DataFrame], notes: list[str]) -> Figure:

@@ -27,7 +27,7 @@ from recall.report.figures.style import COLUMN, GREY, SHADE, TEXT, TINY, LineSty
 from recall.runs.wording import few
 
 OWN_STAGE = "own stage"  # labels the shading
-NO_SEQUENCES = "there are no runs of one task after the other"
+
 FAMILIES = 6  # most families that are drawn, unless `detailed` is None
 PANELS = 12  # most sequences of a family in one figure
 NAMED_STAGES = 7  # from this many stages on, a single sequence gets a wide figure with named stages
@@ -135,7 +135,7 @@ def drawn_families(
     """Return the families of sequences to draw, with the main labels, and why others are not."""
     found = families(collection, staged)
     if not found:
-        return {}, [Skipped(kind, NO_SEQUENCES)]
+        return {}, [Skipped(kind, "there are no runs of one task after the other")]
     drawn = [*found] if scene.detailed is None else [*found][:FAMILIES]
     left = few([*found][len(drawn) :], 3)
     reason = f"the first {FAMILIES} kinds of sequences are drawn, not {left}"

@@ -112,7 +112,7 @@ def _cell(rows: pd.DataFrame, value: str, places: bool, bold: bool) -> Cell:
 
 def by_label(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each label."""
-    return dict(iter(scores.groupby("label", sort=False)))
+    return {str(label): rows for label, rows in scores.groupby("label", sort=False)}
 
 
 def label_keys(analysis: Analysis, labels: Iterable[str], with_paper: bool = False) -> list[Key]:

@@ -21,9 +21,9 @@ from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn import remedies
 from recall.learn.agent import Agent, LearnerState
+from recall.learn.method import merged
 from recall.learn.plasticity import Plasticity
 from recall.learn.sac import UpdateNoise, describe, update, update_noise
-from recall.learn.terms import merged
 from recall.learn.turns import scan_in_turns
 from recall.nets import optimiser, popart
 from recall.nets.arrays import Array, Metrics

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Sampling = Literal["new", "balanced", "uniform"]
 Sharing = Literal["shallow", "deep", "separate"]
 Draw = Callable[[int, Array], Batch]  # samples rows of a task, with a key
-Needs = Mapping[str, tuple[tuple[Any, ...], str]]
+Needs = dict[str, tuple[tuple[Any, ...], str]]
 
 
 class Gradients(NamedTuple):
@@ -149,10 +150,8 @@ class Method(Checked):
 
     def needs_boundaries(self) -> str:
         """Return why the method must know where a task ends, or "" if it does without."""
-        hooks = {
-            "on_task_start": "it acts at the start of every task",
-            "on_copy": "it acts when a task starts from an old head",
-            "on_task_end": "it acts at the end of every task",
+        own = {
+            name for name, value in vars(Method).items() if getattr(type(self), name) is not value
         }
         reasons = {
             "it collects for several tasks at once": self.collects != "current",
@@ -162,10 +161,9 @@ class Method(Checked):
             "retraining_updates follow every task": self.retraining_updates > 0,
             "every task has networks of its own": "separate"
             in (self.actor_heads, self.critic_heads),
-            **{
-                reason: getattr(type(self), name) is not getattr(Method, name)
-                for name, reason in hooks.items()
-            },
+            "it acts at the start of every task": "on_task_start" in own,
+            "it acts when a task starts from an old head": "on_copy" in own,
+            "it acts at the end of every task": "on_task_end" in own,
         }
         return next((reason for reason, holds in reasons.items() if holds), "")
 
@@ -330,3 +328,33 @@ class Method(Checked):
     ) -> "LearnerState":
         """Return the state after the last update of `task`; `draw(size, key)` samples its rows."""
         return state
+
+
+def checked_term(method: Method, function: str, returned: Any) -> tuple[Array, Metrics]:
+    """Return the loss and the metrics that a method's function returned, or refuse them.
+
+    JAX would complain of something that names neither the method nor its function.
+    """
+    match returned:
+        case (int() | float() | np.generic() | np.ndarray() | jax.Array() as loss, {}) if (
+            not jnp.shape(loss)
+        ):
+            return jnp.asarray(loss), returned[1]
+    shapes = jax.tree.map(lambda leaf: getattr(leaf, "shape", leaf), returned)
+    raise BadValueError(
+        f"method {method.name}: {function} returns {shapes!r}; expected a number and a dict of "
+        "metrics, `loss, {}`: take the mean over the batch"
+    )
+
+
+def merged(*parts: Metrics) -> Metrics:
+    """Return all metrics together; raise BadValueError if two parts have one of the same name."""
+    found: Metrics = {}
+    for part in parts:
+        if taken := found.keys() & part.keys():
+            raise BadValueError(
+                f"the metric {min(taken)!r} is returned twice; a method's own metrics need names "
+                "that neither the learner nor another of its functions uses"
+            )
+        found |= part
+    return found

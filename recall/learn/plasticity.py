@@ -30,7 +30,6 @@ from recall.learn.agent import Agent, LearnerState
 from recall.learn.recycling import dormant
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import head_of
-from recall.nets.multihead import MultiHead
 from recall.nets.optimiser import global_norm
 from recall.replay.batch import Batch
 
@@ -89,29 +88,25 @@ def effective_rank(features: np.ndarray) -> np.ndarray:
 
 def measure(agent: Agent, state: LearnerState, batch: Batch, task: Array) -> Plasticity:
     """Return the measures of actor (pi) and critics (q) of one run on a batch of `task`."""
-    trainable, method = state.trainable, agent.method
-    actor = method.actor_for_task(state.method_state, trainable.actor, task)
-    actor = {"trunk": actor["trunk"], "heads": head_of(actor["heads"], task)}
-    critic = trainable.critic
-    critics = {"trunk": critic["trunk"], "heads": head_of(critic["heads"], task)}
+    actor = agent.method.actor_for_task(state.method_state, state.trainable.actor, task)
+    critic = state.trainable.critic
+    of_actor, of_critic = (replace(each, half_inputs=False) for each in (agent.actor, agent.critic))
     state_action = jnp.concatenate([batch.observation, batch.action], axis=-1)
-    pi = _hidden(agent.actor, actor, batch.observation)
-    q = jax.vmap(lambda critic: _hidden(agent.critic, critic, state_action))(critics)
+    pi = of_actor.hidden_outputs(actor, batch.observation, task)
+    q = jax.vmap(
+        lambda one: of_critic.hidden_outputs(one, state_action, task),
+        in_axes=({"trunk": 0, "heads": 1},),
+    )(critic)
+
+    def norm_of(params: Params) -> Array:
+        own = {"trunk": params["trunk"], "heads": head_of(params["heads"], task)}
+        return global_norm(own)
+
     measured = {
         "dormant_pi": dormant_share(pi),
         "dormant_q": jnp.mean(jax.vmap(dormant_share)(q)),
-        "weight_norm_pi": global_norm(actor),
-        "weight_norm_q": global_norm(critics),
+        "weight_norm_pi": norm_of(actor),
+        "weight_norm_q": norm_of(critic),
     }
     # The decomposition dominates the cost, so one critic is enough.
     return Plasticity(measured, {"rank_pi": pi[-1], "rank_q": q[-1][0]})
-
-
-def _hidden(network: MultiHead, params: Params, x: Array) -> list[Array]:
-    """Return the outputs of all hidden layers of a network with one head, `params["heads"]`."""
-    exact = replace(network, half_inputs=False)
-    one_head = {
-        "trunk": params["trunk"],
-        "heads": jax.tree.map(lambda leaf: leaf[None], params["heads"]),
-    }
-    return exact.hidden_outputs(one_head, x, 0)

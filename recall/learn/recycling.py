@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 
 from recall.nets.arrays import Array, Params
 from recall.nets.multihead import LAST_LAYER, MultiHead
+from recall.nets.optimiser import Moments
 from recall.replay.batch import Batch
 from recall.settings import PlasticitySettings
 
@@ -67,37 +69,24 @@ def recycled(
         moments = tuple(with_new_units(network, each, masks, none) for each in moments)
         return params, moments, units, sum((jnp.sum(mask) for mask in masks), jnp.zeros(()))
 
-    def parts(params: Params, moments: Any) -> tuple[Params, Any]:
-        """Leave out what methods add to the networks."""
-        pair = (moments.first, moments.second)
-        return _network(params), tuple(map(_network, pair))
-
     fresh = agent.actor.init_trunk(key_actor)
-    actor, actor_moments, of_actor, count = one(
-        agent.actor, batch.observation, *parts(old.actor, old.actor_moments), before.actor, fresh
+    moments = old.actor_moments[1:]  # the first and second
+    actor, moments, of_actor, count = one(
+        agent.actor, batch.observation, old.actor, moments, before.actor, fresh
     )
     state_action = jnp.concatenate([batch.observation, batch.action], axis=-1)
     axes = (_CRITICS, (_CRITICS, _CRITICS), 0, 0)
     critic, critic_moments, of_critic, counts = jax.vmap(
         lambda *each: one(agent.critic, state_action, *each), in_axes=axes, out_axes=axes
-    )(*parts(old.critic, old.critic_moments), before.critic, agent.init_critic_trunks(key_critic))
+    )(old.critic, old.critic_moments[1:], before.critic, agent.init_critic_trunks(key_critic))
     trainable = old._replace(
-        actor=old.actor | actor,
-        critic=old.critic | critic,
-        actor_moments=_with_moments(old.actor_moments, actor_moments),
-        critic_moments=_with_moments(old.critic_moments, critic_moments),
+        actor=actor,
+        critic=critic,
+        actor_moments=Moments(old.actor_moments.steps, *moments),
+        critic_moments=Moments(old.critic_moments.steps, *critic_moments),
     )
     counts = before.counts + jnp.stack([count, jnp.mean(counts)])
     return state._replace(trainable=trainable, remedy=Recycling(counts, of_actor, of_critic))
-
-
-def _network(params: Params) -> Params:
-    return {"trunk": params["trunk"], "heads": params["heads"]}
-
-
-def _with_moments(moments: Any, changed: Any) -> Any:
-    first, second = changed
-    return moments._replace(first=moments.first | first, second=moments.second | second)
 
 
 def _choose(
@@ -165,24 +154,18 @@ def with_new_units(
     network: MultiHead, params: Params, masks: Sequence[Array], fresh: Array
 ) -> Params:
     """Return a network whose masked units have their weights of `fresh` and no outgoing ones."""
-    layers, heads = dict(network.trunk_tree(params["trunk"])), params["heads"]
+    layers, heads = dict(network.trunk_tree(params["trunk"])), dict(params["heads"])
     new = network.trunk_tree(fresh)
-    for layer, mask in enumerate(masks):
+    for layer, mask in reversed(list(enumerate(masks))):
         for name in (_name(layer), "norm")[: 2 if layer == 0 else 1]:
             layers[name] = jax.tree.map(
                 lambda now, then, mask=mask: jnp.where(mask, then, now), layers[name], new[name]
             )
-    for layer, mask in enumerate(masks):
         last = layer == len(masks) - 1
-        name = _first_of_head(params) if last else _name(layer + 1)
-        following = (heads if last else layers)[name]
-        kernel = jnp.where(mask[:, None], 0.0, following["kernel"])
-        if last:
-            heads = heads | {name: following | {"kernel": kernel}}
-        else:
-            layers[name] = following | {"kernel": kernel}
-    flat = [leaf.ravel() for leaf in jax.tree.leaves(layers)]
-    return {"trunk": jnp.concatenate(flat) if flat else params["trunk"], "heads": heads}
+        after, name = (heads, _first_of_head(params)) if last else (layers, _name(layer + 1))
+        kernel = jnp.where(mask[:, None], 0.0, after[name]["kernel"])
+        after[name] = after[name] | {"kernel": kernel}
+    return params | {"trunk": ravel_pytree(layers)[0], "heads": heads}
 
 
 def _name(layer: int) -> str:

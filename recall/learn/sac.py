@@ -8,9 +8,9 @@
     three steps of Adam                   step
     PopArt, target networks, the average  step
 
-The state holds only the heads that the batch uses (recall.learn.turns), so the cost of an update
-grows with the heads in a batch, and not with further tasks. The head of every row is
-`batch.head_of_row()`. What a method adds to SAC stands in the functions of `Method` called here.
+`recall.learn.fleet.burst` loops over `update` for every run. The state holds only the heads that
+the batch uses (recall.learn.turns), so the cost of an update grows with the heads in a batch, and
+not with further tasks. What a method adds to SAC stands in the functions of `Method` called here.
 """
 
 from typing import Any, NamedTuple
@@ -22,8 +22,7 @@ import numpy as np
 from recall.errors import BadValueError
 from recall.learn import remedies, value_bounds
 from recall.learn.agent import Agent, LearnerState, Trainable
-from recall.learn.method import Gradients
-from recall.learn.terms import checked_term, merged
+from recall.learn.method import Gradients, checked_term, merged
 from recall.nets import gaussian, popart
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import (
@@ -84,7 +83,7 @@ def update(
             f"called with {len(heads)}: let `heads` return those that it needs"
         )
     old = with_rewards(agent, state.trainable, batch)
-    inputs = loss_inputs(agent, own, old, batch, method.row_weights(batch, view.task), noise)
+    inputs = LossInputs(agent, own, batch, old, method.row_weights(batch, view.task), noise)
     target = critic_target(inputs)
 
     gradients, losses = gradients_of(inputs, target)
@@ -95,9 +94,11 @@ def update(
         losses,
         lambda bits: method.sample(agent, own, replay, view, heads, bits),
     )
-    gradients, edited = method.edit_gradients(
-        own, gradients, batch, lambda weights: gradients_of(inputs.weighted(weights), target)[0]
-    )
+
+    def gradients_for(weights: Array) -> Gradients:
+        return gradients_of(inputs._replace(weights=weights), target)[0]
+
+    gradients, edited = method.edit_gradients(own, gradients, batch, gradients_for)
     trainable, norms = step(agent, old, gradients, batch, target)
     own = method.on_update(agent, own, batch, losses.q, target)
 
@@ -133,14 +134,22 @@ class LossInputs(NamedTuple):
     batch: Batch
     trainable: Trainable  # before the update
     weights: Array  # [batch] how much each row counts
-    head: Array  # [batch] which of the batch's heads a row belongs to
-    scale: Scale  # [batch] of the values of the row's head
-    alphas: Array  # [heads] temperatures
     noise: UpdateNoise
 
-    def weighted(self, weights: Array) -> "LossInputs":
-        """Return the inputs with other weights [batch] of the rows."""
-        return self._replace(weights=weights)
+    @property
+    def head(self) -> Array:
+        """Return which of the batch's heads each row belongs to, [batch]."""
+        return self.batch.head_of_row()
+
+    @property
+    def scale(self) -> Scale:
+        """Return the scale of the values of each row's head, [batch]."""
+        return self.agent.scale(self.trainable.popart["heads"]).of_rows(self.head)
+
+    @property
+    def alphas(self) -> Array:
+        """Return the temperatures [heads]."""
+        return jnp.exp(self.trainable.log_alpha["heads"])
 
     @property
     def acting(self) -> Params:
@@ -149,21 +158,6 @@ class LossInputs(NamedTuple):
             self.method_state, self.trainable.actor, self.noise.key
         )
         return one_trunk(actor)
-
-
-def loss_inputs(
-    agent: Agent,
-    method_state: Any,
-    trainable: Trainable,
-    batch: Batch,
-    weights: Array,
-    noise: UpdateNoise,
-) -> LossInputs:
-    """Return what the losses of a batch share."""
-    head = batch.head_of_row()
-    scale = agent.scale(trainable.popart["heads"]).of_rows(head)
-    alphas = jnp.exp(trainable.log_alpha["heads"])
-    return LossInputs(agent, method_state, batch, trainable, weights, head, scale, alphas, noise)
 
 
 def critic_target(inputs: LossInputs) -> Array:
@@ -185,16 +179,14 @@ def critic_target(inputs: LossInputs) -> Array:
 
 def _of_new_rows(inputs: LossInputs, new: int) -> LossInputs:
     """Return the part of the inputs that bootstrapping the new rows takes: the last head alone."""
-    batch = inputs.batch._replace(
-        future=Future(*(part[:new] for part in inputs.batch.future)), layout=BatchLayout(new)
-    )
-    rewards = jax.tree.map(lambda leaf: leaf[-1:], inputs.trainable.rewards)
+    future = Future(*(part[:new] for part in inputs.batch.future))
+    last = {
+        name: jax.tree.map(lambda leaf: leaf[-1:], getattr(inputs.trainable, name))
+        for name in ("log_alpha", "popart", "rewards")
+    }
     return inputs._replace(
-        batch=batch,
-        trainable=inputs.trainable._replace(rewards=rewards),
-        head=batch.head_of_row(),
-        scale=Scale(*(part[:new] for part in inputs.scale)),
-        alphas=inputs.alphas[-1:],
+        batch=inputs.batch._replace(future=future, layout=BatchLayout(new)),
+        trainable=inputs.trainable._replace(**last),
     )
 
 

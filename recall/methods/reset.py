@@ -22,9 +22,10 @@ class Reset(Method):
     reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021 (single tasks)"
     colour: ClassVar[str] = "#1426d6"
 
-    needs: ClassVar[Needs] = dict.fromkeys(
-        ("actor_heads", "critic_heads"), (("separate",), "it gives every task new networks")
-    )
+    needs: ClassVar[Needs] = {
+        "actor_heads": (("separate",), "it gives every task new networks"),
+        "critic_heads": (("separate",), "it gives every task new networks"),
+    }
 
     actor_heads: Sharing = "separate"
     critic_heads: Sharing = "separate"

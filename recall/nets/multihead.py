@@ -96,7 +96,8 @@ class MultiHead:
 
     def _hidden_layers(self, layers: Any, x: Array) -> list[Array]:
         """Return the outputs of each hidden layer of a tree of layers, in order."""
-        found, slope = [], SLOPES[self.activation]
+        found: list[Array] = []
+        slope = SLOPES[self.activation]
         for name in sorted(name for name in layers if name.startswith("hidden")):
             kernel, bias = layers[name]["kernel"], layers[name]["bias"]
             if name == "hidden_00" and "norm" in layers:

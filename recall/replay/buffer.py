@@ -57,11 +57,6 @@ def init(
     return Replay(*(jnp.zeros(shape, jnp.float32, device=layout) for shape in (new, old)))
 
 
-def append(replay: Replay, rows: Array, position: Array) -> Replay:
-    """Write rows [chunk, columns] at `position`; the caller wraps it around the buffer."""
-    return replay._replace(new=jax.lax.dynamic_update_slice(replay.new, rows, (position, 0)))
-
-
 def append_old(replay: Replay, rows: Array, task: Array, position: Array) -> Replay:
     """Write rows [chunk, columns] of a task other than the current one, without stored outputs."""
     padded = jnp.pad(rows, ((0, 0), (0, replay.old.shape[-1] - rows.shape[-1])))

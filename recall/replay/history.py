@@ -34,7 +34,7 @@ def rows_held(capacity: int, steps_per_task: int, memory_per_task: int | None) -
 @partial(jax.jit, donate_argnames=("replay",))
 def append(replay: Replay, rows: jax.Array, position: jax.Array) -> Replay:
     """Write each run's chunk, rows [run, chunk, columns], at `position`."""
-    return jax.vmap(buffer.append, in_axes=(0, 0, None))(replay, rows, position)
+    return replay._replace(new=jax.lax.dynamic_update_slice(replay.new, rows, (0, position, 0)))
 
 
 @partial(jax.jit, donate_argnames=("replay",))

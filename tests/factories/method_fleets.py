@@ -14,10 +14,10 @@ from recall.learn import fleet
 from recall.learn.agent import Agent, LearnerState
 from recall.learn.method import Gradients
 from recall.learn.sac import (
+    LossInputs,
     UpdateNoise,
     critic_target,
     gradients_of,
-    loss_inputs,
     with_rewards,
 )
 from recall.methods import METHODS, Method
@@ -161,8 +161,8 @@ def _gradients(agent, layout, heads, state, arrays, weights, key):
     batch = arrays._replace(layout=layout, heads=np.arange(heads))
     drawn = UpdateNoise(jnp.zeros(0), jax.random.normal(key, (2, *batch.action.shape)), key)
     part = take_heads(state.trainable, batch.heads)
-    inputs = loss_inputs(
-        agent, state.method_state, with_rewards(agent, part, batch), batch, weights, drawn
+    inputs = LossInputs(
+        agent, state.method_state, batch, with_rewards(agent, part, batch), weights, drawn
     )
     found, losses = gradients_of(inputs, critic_target(inputs))
     return found, losses.metrics

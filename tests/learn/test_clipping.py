@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet, turns
-from recall.learn.sac import critic_target, gradients_of, loss_inputs
+from recall.learn.sac import LossInputs, critic_target, gradients_of
 from recall.methods import Recall
 from recall.nets.heads import OldAndNew, joined, summed_trunk
 from recall.nets.optimiser import global_norm
@@ -106,7 +106,7 @@ def test_gradients_of_new_and_old_rows_add_up_to_the_gradient_of_all():
     def gradients(groups):
         def of(state):
             part = turns.take(state, batch.heads, groups).trainable
-            inputs = loss_inputs(agent, (), part, batch, weights, noise)
+            inputs = LossInputs(agent, (), batch, part, weights, noise)
             return gradients_of(inputs, critic_target(inputs))[0]
 
         return jax.jit(of)(state)

@@ -126,15 +126,8 @@ def test_mistakes_in_functions_are_named_before_anything_is_written(function, to
 
 
 @pytest.mark.parametrize(
-    ("returned", "told"),
-    [
-        (jnp.zeros(()), "expected a loss and a dict of metrics"),
-        ((0.0, {}, {}), "a tuple of 3"),
-        ((jnp.zeros(3), {}), r"shape \[3\] .* take the mean over"),
-        (("a", {}), "a str as its loss"),
-    ],
-    ids=["loss alone", "three", "vector", "text"],
+    "returned", [jnp.zeros(()), (0.0, {}, {}), (jnp.zeros(3), {}), ("a", {}), (0.0, 1.0)]
 )
-def test_a_term_that_cannot_be_added_to_the_loss_is_refused(returned, told):
-    with pytest.raises(BadValueError, match=f"method own: extra_actor_loss returns .*{told}"):
+def test_a_term_that_cannot_be_added_to_the_loss_is_refused(returned):
+    with pytest.raises(BadValueError, match=r"own: extra_actor_loss returns .*; expected a number"):
         check_contract(make_agent(own(extra_actor_loss=lambda self, *_: returned)))

@@ -8,9 +8,9 @@ import pytest
 from recall.learn import fleet
 from recall.learn.method import Gradients
 from recall.learn.sac import (
+    LossInputs,
     critic_target,
     gradients_of,
-    loss_inputs,
     with_rewards,
 )
 from recall.methods import FineTuning, PerfectMemory, Recall
@@ -126,7 +126,7 @@ def expected_losses(agent, trainable, batch, weights, noise):
 
 def inputs_of(agent, trainable, batch, weights, drawn):
     part = with_rewards(agent, take_heads(trainable, batch.heads), batch)
-    return loss_inputs(agent, (), part, batch, weights, drawn)
+    return LossInputs(agent, (), batch, part, weights, drawn)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from tests.factories.fleets import run, small_spec, start
 TASKS = "window-close,push"
 
 
-@pytest.mark.parametrize(
-    "name", [n if n == "recall" else pytest.param(n, marks=pytest.mark.slow) for n in OURS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OURS)
 def test_a_method_learns_from_both_rewards(tmp_path, name):
     changes = {"steps_per_task": 200, "evaluate_every": 200, "evaluation_episodes": 1}
     changes |= {"horizon_steps": 50}

@@ -59,6 +59,7 @@ class Player(Worker):
         actions = np.empty((len(chosen), act), np.float32)
         ended: dict[int, Outcome] = {}
         for step in range(horizon):
+            self.doing[1] += 1
             for slot, episode in enumerate(chosen):
                 numbers = None if episode.deterministic else drawn[slot][step]
                 actions[slot] = acting[slot].act(observation[slot], numbers)

@@ -55,15 +55,19 @@ class FleetWorkers(WorkerGroup):
 
     def __init__(self, setup: Setup, parts: Sequence[tuple[int, ...]], shapes: Shapes):
         self._setup = setup
-        shapes = {**shapes, "doing": ((len(parts),), np.int64)}
+        shapes = {**shapes, "doing": ((len(parts), 2), np.int64)}
         super().__init__(setup, parts, shapes, {task for run in setup.runs for task in run.tasks})
 
     def describe(self, process: WorkerProcess) -> str:
         """Return what a worker is doing, and for which task and run."""
-        place = int(self.shared["doing"][process.index])
+        place = int(self.shared["doing"][process.index, 0])
         if not place:
             return "starting"
         return f"{process.orders[0].activity} {self._setup.shown(place)}"
+
+    def progress(self) -> int:
+        """Return the steps of all workers."""
+        return int(self.shared["doing"][:, 1].sum())
 
 
 class Pool(FleetWorkers):

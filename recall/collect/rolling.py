@@ -21,16 +21,20 @@ class Actor:
         draws: Array,
         tails: Array | None = None,
         motion: slice = slice(None),
+        steps: Array | None = None,
     ):
         """Take the policies, one for each environment, and `draws` [environment, step, act].
 
         Where `tails` [environment, step] is True, draws alone decide the `motion` in an action.
+        `steps` [1] is counted up, for those who watch from outside.
         """
         self._policies, self._draws = policies, draws
         self._tails, self._motion = tails, motion
+        self._steps = np.zeros(1, np.int64) if steps is None else steps
 
     def act(self, step: int, observation: Array, actions: Array) -> None:
         """Write the actions of one step to `actions` [environment, act]; observe in float32."""
+        self._steps[0] += 1
         if self._policies is None:
             actions[:] = self._draws[:, step]
             return

@@ -19,13 +19,14 @@ class Worker:
     """Worker that knows the runs of a fleet."""
 
     def __init__(self, setup: Setup, part: Any, shared: Mapping[str, Array], index: int):
-        self.setup, self.shared, self.index = setup, shared, index
+        self.setup, self.shared = setup, shared
+        self.doing = shared["doing"][index]  # what is made or played; steps so far
         self.task = "unknown"  # the one that is made or played, for error messages
 
     def turn_to(self, run: int, position: int) -> None:
         """Note what is made or played now, for messages."""
         self.task = task_label(self.setup.runs[run].tasks[position])
-        self.shared["doing"][self.index] = self.setup.place(run, position)
+        self.doing[0] = self.setup.place(run, position)
 
 
 class _Group(NamedTuple):
@@ -122,7 +123,7 @@ class Collector(Worker):
         ]
         rows = np.empty((len(chosen), steps, self.columns.width), np.float32)
         motion = episodes.simulator.motion
-        actor = Actor(policies, np.stack(draws), np.stack(tails), motion)
+        actor = Actor(policies, np.stack(draws), np.stack(tails), motion, self.doing[1:])
         outcomes = roll(episodes, actor, rows, self.columns)
         self.shared["rows"][slot, chosen, number] = rows
         return outcomes

@@ -31,6 +31,7 @@ from recall.worlds.simulator import TaskFailedError
 Shapes = Mapping[str, tuple[tuple[int, ...], Any]]  # of shared arrays: shape and dtype
 
 _POLL_SECONDS = 0.2
+_SILENT_SECONDS = 20.0  # without a step of any worker, after which one of them is named
 _PATIENCE_SECONDS = 1.0  # time that workers have to exit by themselves
 # A worker computes with one thread, because there are enough workers for all cores.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -80,6 +81,10 @@ class WorkerGroup:
     def describe(self, process: "WorkerProcess") -> str:
         """Return what a worker is doing, such as "collecting transitions of push"."""
         raise NotImplementedError
+
+    def progress(self) -> int:
+        """Return a number that changes with every step of a worker, as far as that is known."""
+        return 0
 
     def put_back(self, process: "WorkerProcess") -> Any:
         """Return the order that brings a restarted worker to where its oldest order starts."""
@@ -159,18 +164,27 @@ class Answers:
         some have not, and Abandoned `patience_seconds` after `should_stop`.
         """
         stop_at: float | None = None
+        progress, since = self._group.progress(), time.monotonic()
         while not self.arrive(_POLL_SECONDS):
+            if self._group.progress() != progress:
+                progress, since = self._group.progress(), time.monotonic()
+            elif time.monotonic() - since > _SILENT_SECONDS:
+                tell(f"nothing has happened for {_SILENT_SECONDS:.0f} s while {self._late()}")
+                since = float("inf")
             if stop_at is None and (self._failures or should_stop()):
                 patience = _PATIENCE_SECONDS if self._failures else patience_seconds
                 stop_at = time.monotonic() + patience
             if stop_at is not None and time.monotonic() >= stop_at:
                 if self._failures:
                     break
-                doing = self._group.describe(self._busy[next(iter(self._missing.values()))])
-                raise Abandoned(f"stopped while a worker process was still {doing}")
+                raise Abandoned(f"stopped while a worker process was still {self._late()}")
         if self._failures:
             raise self._failures[0]
         return self._found
+
+    def _late(self) -> str:
+        """Return what the first worker that has not answered is doing."""
+        return self._group.describe(self._busy[next(iter(self._missing.values()))])
 
 
 class WorkerProcess:

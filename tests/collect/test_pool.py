@@ -19,6 +19,7 @@ from recall.collect.task_schedule import TaskSchedule
 from recall.learn import fleet
 from recall.settings import ScheduleSettings, WorldSettings
 from recall.training.agents import agent_of
+from recall.worlds import workers as workers_module
 from recall.worlds.simulator import TaskFailedError
 from recall.worlds.workers import Abandoned, WorkerDiedError, never
 from tests.factories import environments
@@ -119,13 +120,16 @@ def test_a_worker_that_is_killed_every_time_says_what_helps():
 
 
 def test_a_step_that_hangs_is_named_and_does_not_keep_a_stop_waiting(monkeypatch):
+    told = []
+    monkeypatch.setattr(workers_module, "tell", told.append)
+    monkeypatch.setattr(workers_module, "_SILENT_SECONDS", 0.3)
     monkeypatch.setattr(pool_module, "_STOP_SECONDS", 0.3)
-    stopping = []
-    with small_pool(Hanging, Point, lambda: bool(stopping)) as (pool, policies):
+    hanging = "collecting transitions of task Hanging of run"
+    named = lambda: any(hanging in text for text in told)  # noqa: E731
+    with small_pool(Hanging, Point, should_stop=named) as (pool, policies):
         pool.begin((0,), fresh=(0,))
         pool.order([ChunkRequest(0, 0, policies)])
-        stopping.append(True)
-        with pytest.raises(Abandoned, match="collecting transitions of task Hanging of run"):
+        with pytest.raises(Abandoned, match=hanging):
             pool.take()
 
 

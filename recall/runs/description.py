@@ -34,8 +34,14 @@ class _Schedule(msgspec.Struct):
     steps_per_task: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
+class _Learner(msgspec.Struct):
+    sac: dict[str, Any] = {}
+    popart: dict[str, Any] = {}
+
+
 class _Settings(msgspec.Struct):
     schedule: _Schedule
+    learner: _Learner = msgspec.field(default_factory=_Learner)
 
 
 class _Machine(msgspec.Struct):

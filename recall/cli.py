@@ -119,7 +119,8 @@ def _call(words: list[str], command: Any, rest: list[str]) -> None:
         if rest and rest[0] not in ("-h", "--help") and not rest[0].startswith("--tyro-"):
             group = words[1:]
             valid = [" ".join([*group, name]) for name in command]
-            raise UnknownNameError("command", " ".join([*group, rest[0]]), valid)
+            hint = "Options follow the command." if rest[0].startswith("-") else ""
+            raise UnknownNameError("command", " ".join([*group, rest[0]]), valid, hint)
         about = f"{_HELP[words[-1]]} {PLUGIN_HELP}" if words[1:] else DESCRIPTION
         _app(command).cli(prog=" ".join(words), description=about, args=rest)
     else:

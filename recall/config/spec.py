@@ -211,7 +211,7 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
 
 
 def _checked_seeds(seeds: Iterable[int]) -> list[int]:
-    if not isinstance(seeds, Iterable):
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise BadValueError(f"seeds {seeds!r}: give a list or a range of seeds, such as [3]")
     found = [from_plain(Annotated[int, Range(least=0)], seed, "seed") for seed in seeds]
     if not found or len(set(found)) != len(found):

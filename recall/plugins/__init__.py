@@ -43,6 +43,8 @@ def load_plugin(source: str | Path) -> ModuleType:
         sys.path.append(str(path.parent))
     name = str(source) if path is None else path.stem
     try:
+        if name.startswith("."):  # a path, which Python takes for a name relative to a package
+            raise ModuleNotFoundError(name=name)
         module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and not f"{name}.".startswith(f"{error.name}."):

@@ -66,7 +66,9 @@ def chosen_run(
     matching = [each for each in runs if run in (None, each.name) and seed in (None, each.seed)]
     if not matching:
         seeds = " ".join(map(str, dict.fromkeys(each.seed for each in runs)))
-        raise BadValueError(f"{run or 'no run'} has not seed {seed}; the fleet's seeds are {seeds}")
+        raise BadValueError(
+            f"{run or 'a run'} with seed {seed} does not exist; the fleet's seeds are {seeds}"
+        )
     for task in tasks:
         if not any(positions_of(task, each.tasks) for each in matching):
             known = dict.fromkeys(shown for each in matching for shown in numbered(each.tasks))

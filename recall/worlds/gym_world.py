@@ -129,7 +129,12 @@ class GymnasiumSimulator(Simulator):
             self.set_state(slot, state)
         picture = self._drawn(self._envs[slot].render)
         if not isinstance(picture, np.ndarray) or picture.shape[2:] not in ((3,), (4,)):
-            raise DrawingError(f"{self.task} cannot be drawn: render() returned {picture!r:.80}")
+            kind = (
+                f"an array of shape {picture.shape}" if hasattr(picture, "shape") else repr(picture)
+            )
+            raise DrawingError(
+                f"{self.task} cannot be drawn: render() returned {kind:.80}, not an image"
+            )
         return np.asarray(picture[..., :3], np.uint8)
 
     def _drawn(self, draw: Callable[[], Any]) -> Any:
@@ -183,7 +188,11 @@ class GymnasiumSimulator(Simulator):
         )
 
     def _observed(self, value: Any, what: str) -> Array:
-        numbers, shape = np.asarray(value), self.observation_space.shape
+        shape = self.observation_space.shape
+        try:
+            numbers = np.asarray(value)
+        except ValueError:  # lists of different lengths
+            numbers = np.asarray(None)
         if numbers.shape != shape or numbers.dtype.kind not in _REAL:
             raise BadValueError(
                 f"{what} returned an observation of shape {numbers.shape}, {value!r:.80}: its "

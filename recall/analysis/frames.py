@@ -188,7 +188,7 @@ def evaluations_frame(collection: Collection) -> pd.DataFrame:
 
 def _who(run: RunResult) -> dict[str, Any]:
     own = {"run": run.name, "folder": str(run.folder)}
-    return {name: own.get(name) or getattr(run, name) for name in _WHO}
+    return {name: own[name] if name in own else getattr(run, name) for name in _WHO}
 
 
 def stages_frame(analysis: Analysis) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from recall.files.atomic import is_hidden
-from recall.files.names import PlainName
+from recall.files.names import PlainName, PlainPath
 from recall.files.reading import XZ, read_json
 from recall.files.stamps import DamagedFileError, Stamp, check
 
@@ -58,7 +58,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """False if every run failed before the end."""
     failed: dict[str, Count]
     """The step at which each failed run met a number that is not finite."""
-    stamps: dict[str, tuple[Count, Count]] = msgspec.field(default_factory=dict)
+    stamps: dict[PlainPath, tuple[Count, Count]] = msgspec.field(default_factory=dict)
     """Length and checksum of records and policies, by path; those of results/ have none."""
 
 

@@ -10,8 +10,11 @@ _ODD = r"[^\w.,+=-]"
 _LONGEST_NAME = 80
 _LONGEST_SLUG = 60
 
-PlainName = Annotated[str, msgspec.Meta(pattern=r"\A(?!\.)[\w.,+=-]{1,200}\Z")]
+_PLAIN = r"(?!\.)[\w.,+=-]{1,200}"
+PlainName = Annotated[str, msgspec.Meta(pattern=rf"\A{_PLAIN}\Z")]
 """A name in a file that, joined to a folder, is something in that folder and nothing else."""
+PlainPath = Annotated[str, msgspec.Meta(pattern=rf"\A{_PLAIN}(/{_PLAIN})*\Z")]
+"""The same for a path of such names."""
 
 
 def file_name(text: str) -> str:

@@ -75,6 +75,10 @@ def read_json(path: Path, way_out: str = "restore it from a copy", *, kind: Any 
 def read_checked(path: Path, kind: Any, way_out: str = "restore it from a copy") -> Any:
     """Return the content of a JSON file that is a `kind`, as it is, with what the kind lacks."""
     content = read_json(path, way_out)
+    if isinstance(content, dict) and content.get("schema", SCHEMA) != SCHEMA:  # newer, not damaged
+        raise BadValueError(
+            f"{path} has schema {repr(content['schema'])[:80]}; this version reads {SCHEMA}"
+        )
     try:
         msgspec.convert(content, kind)
     except msgspec.ValidationError as error:

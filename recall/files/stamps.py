@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+import msgspec
+
 from recall.errors import RecallError
+from recall.files.names import PlainPath
 from recall.files.reading import open_file
 
 _BLOCK_BYTES = 1 << 22
@@ -68,4 +71,5 @@ def check_all(folder: Path, stamps: Stamps) -> None:
 
 def read_stamps(plain: Mapping[str, list[int]]) -> dict[str, Stamp]:
     """Return stamps from the lists that JSON has made of them."""
-    return {name: Stamp(*map(int, pair)) for name, pair in plain.items()}
+    pairs = msgspec.convert(plain, dict[PlainPath, tuple[int, int]])
+    return {name: Stamp(*pair) for name, pair in pairs.items()}

@@ -8,6 +8,7 @@ import pytest
 
 import recall
 from recall.errors import RecallError
+from recall.files.stamps import read_stamps
 from recall.runs.description import digest_of
 from recall.training.callbacks import Callback
 from tests.factories.studies import launch
@@ -49,6 +50,17 @@ def test_a_name_that_leads_elsewhere_is_refused(folder, outside, name):
         with pytest.raises(RecallError, match=r"run.json was damaged or edited .*runs\[0\]\.name"):
             command(folder)
     assert contents(outside) == {outside / "mine": b"private"}
+
+
+@pytest.mark.parametrize("name", ["../../outside/mine", "/dev/null", "policies/../run.json"])
+def test_no_checksum_leads_a_read_elsewhere(folder, name):
+    outcome = {"schema": 1, "failed": {}, "stamps": {name: [1, 0]}}
+    (folder / "outcome.json").write_text(json.dumps(outcome))
+    for command in COMMANDS.values():
+        with pytest.raises(RecallError, match=r"outcome.json was damaged or edited"):
+            command(folder)
+    with pytest.raises(ValueError, match="matching regex"):
+        read_stamps({name: [1, 0]})
 
 
 @pytest.mark.parametrize(

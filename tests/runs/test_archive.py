@@ -15,6 +15,7 @@ from recall.api import run_fleet, start_fleet
 from recall.cli import main
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError
+from recall.files import reading
 from recall.files.atomic import hidden_name
 from recall.report.figures import Scene, all_figures
 from recall.runs import archive
@@ -155,6 +156,16 @@ def test_unfinished_and_damaged_fleets_are_refused_and_nothing_is_written(tmp_pa
     with pytest.raises(RecallError, match=r"training.jsonl is damaged"):
         recall.archive(runs, kept)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "runs"]
+
+
+def test_records_that_no_reader_would_expand_are_not_archived(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_EXPANDED_BYTES", 1000)
+    folder = write_fleet(tmp_path / "run", finished=False)
+    line = (folder / "evaluations.jsonl").read_bytes().splitlines(keepends=True)[0]
+    (folder / "evaluations.jsonl").write_bytes(line * 10_000)
+    with pytest.raises(BadValueError, match="expands to far more than records do"):
+        recall.archive(folder, tmp_path / "kept", unfinished=True)
+    assert not (tmp_path / "kept").exists()
 
 
 def test_an_archive_goes_only_to_an_empty_place_outside_its_source(fleets, tmp_path):

@@ -176,6 +176,7 @@ def test_every_preset_fits_every_method(preset, method):
         ("a.json", "1" * 5000, "a.json cannot be read"),
         ("a.yaml", "", r"only \.json and \.toml files are supported"),
         ("a.toml", "seeds = 5", "seeds 5: give a list"),
+        ("a.toml", "seeds = '10'", "seeds '10': give a list"),
         ("a.json", '{"discount": NaN}', "discount is nan; expected a number"),
         ("a.toml", "method = 5", "5 is not a method"),
     ],

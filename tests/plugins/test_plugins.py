@@ -109,6 +109,8 @@ def test_a_modules_name_works_as_well_as_its_file(monkeypatch, capsys):
 def test_a_plugin_that_is_missing_or_cannot_be_used_is_told(tmp_path):
     with pytest.raises(BadValueError, match="finds no module 'no_such_module'"):
         recall.load_plugin("no_such_module")
+    with pytest.raises(BadValueError, match=r"'./method'; a file is given with its .py"):
+        recall.load_plugin("./method")
     with pytest.raises(BadValueError, match="no such file"):
         recall.load_plugin("/nowhere/method.py")
     wrong = tmp_path / "wrong_plugin.py"

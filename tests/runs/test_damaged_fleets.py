@@ -107,6 +107,15 @@ def test_damaged_json_without_checkpoints_is_restored_from_a_copy(fleet, name):
         recall.resume(fleet)
 
 
+@pytest.mark.parametrize("learner", [None, "sac", {"sac": []}, {"popart": 3}])
+def test_groups_of_settings_that_are_none_are_told(fleet, learner):
+    description = json.loads((fleet / "run.json").read_text())
+    description["settings"]["learner"] = learner
+    (fleet / "run.json").write_text(json.dumps(description))
+    with pytest.raises(BadValueError, match=r"run.json was damaged or edited .*learner"):
+        recall.resume(fleet)
+
+
 @pytest.mark.parametrize("lose", [lambda path: path.unlink(), lambda path: path.write_text("")])
 def test_a_finished_fleet_without_evaluations_is_not_called_young(fleet, lose):
     lose(fleet / "evaluations.jsonl")

@@ -144,6 +144,7 @@ def play(env):
         (OldReset, "reset of OldReset returned 1 value"),
         (answering(observation=np.zeros((1, 3))), "observation of shape (1, 3)"),
         (answering(observation=["1", "2", "3"]), "['1', '2', '3']"),
+        (answering(observation=[[1.0], [2.0, 3.0]]), "[[1.0], [2.0, 3.0]]"),
         (answering(info=None), "None as its info"),
         (answering(terminated="False"), "'False' as terminated"),
         (answering(terminated=-0.37), "-0.37 as terminated"),  # the reward in its place

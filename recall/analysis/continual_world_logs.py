@@ -82,7 +82,7 @@ def _run(
     for (mode, field, task), name in columns.items():
         curves[mode, field][:, task] = table[name]
     run = RunResult(
-        name=folder.name,
+        name=folder.resolve().name,
         folder=folder,
         method=_method(config),
         sequence=_known_sequences().get(names, ",".join(names)),

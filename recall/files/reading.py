@@ -31,7 +31,8 @@ MOST_XZ_MEMORY_BYTES = 1 << 26
 """Memory that the decoder may take. Our own files need 9 MiB."""
 MOST_EXPANDED_BYTES = 1 << 26
 """What any compressed file may expand to; a larger one to a number of times its own size."""
-_MOST_RATIO = 100  # records reach about 15, trained layers 1.2
+_XZ_RATIO = 100  # records reach about 15
+_NPZ_RATIO = 20  # trained layers reach about 1.2
 _BLOCK_BYTES = 1 << 20
 _LARGEST_INTEGER = (1 << 63) - 1
 
@@ -148,7 +149,7 @@ def decoded(lines: list[bytes], kind: Any) -> list[Any]:
 
 def _expanded(file: BinaryIO, path: Path) -> Iterator[bytes]:
     """Yield the content of a file compressed by xz."""
-    left = _most_expanded(file)
+    left = _most_expanded(file, _XZ_RATIO)
     decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
     while not decoder.eof:
         block = file.read(_BLOCK_BYTES) if decoder.needs_input else b""
@@ -170,9 +171,9 @@ def _damaged(path: Path, reason: str) -> OSError:
     return OSError(errno.EIO, reason, str(path))
 
 
-def _most_expanded(file: BinaryIO) -> int:
+def _most_expanded(file: BinaryIO, ratio: int) -> int:
     """Return how many bytes a compressed file may expand to."""
-    return max(MOST_EXPANDED_BYTES, _MOST_RATIO * os.fstat(file.fileno()).st_size)
+    return max(MOST_EXPANDED_BYTES, ratio * os.fstat(file.fileno()).st_size)
 
 
 @contextlib.contextmanager
@@ -185,7 +186,7 @@ def open_npz(path: Path) -> Iterator["np.lib.npyio.NpzFile"]:
     import numpy as np
 
     with open_file(path) as file:
-        most = _most_expanded(file)
+        most = _most_expanded(file, _NPZ_RATIO)
         with zipfile.ZipFile(file) as archive:  # of no member are more bytes read than it states
             if sum(each.file_size for each in archive.infolist()) > most:
                 raise ValueError(f"its arrays have more than {most:,} bytes")

@@ -89,9 +89,10 @@ class Soak:
         kind = self.draw.choices(list(KINDS), list(KINDS.values()))[0]
         workers = children_of(process.pid)
         if kind == "kill of a worker":
-            if not workers:
+            try:
+                os.kill(self.draw.choice(workers), signal.SIGKILL)
+            except (IndexError, ProcessLookupError):  # there is none, or it ended meanwhile
                 return "nothing"
-            os.kill(self.draw.choice(workers), signal.SIGKILL)
         elif kind == "kill of the trainer":
             process.kill()
             process.wait()

@@ -96,8 +96,8 @@ def split_options(
         free += own[count:]
         if found.setdefault(name, value) != value:
             raise BadValueError(
-                f"option {spelt(name)} is given twice, with {found[name]!r} and {value!r}; give it "
-                "once"
+                f"option {spelt(name)!r} is given twice, with {found[name]!r} and {value!r}; give "
+                "it once"
             )
     return found, free
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from recall.commands.train import parse_train, spec_of
@@ -114,5 +114,6 @@ OPTIONS = st.lists(
 
 @settings(max_examples=EXAMPLES, **UNHURRIED)
 @given(words=OPTIONS)
+@example(words=["--\n", "--\n", "None"])
 def test_any_options_are_a_fleet_or_refused(words):
     check(refusal(lambda: spec_of(*parse_train(words))))

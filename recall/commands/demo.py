@@ -29,7 +29,7 @@ def demo(
     console = Console()
     plan = demonstration.ROBOTS if robots else demonstration.POINTWORLD
     if methods is None and not normalise_targets:
-        console.print(plan.about)
+        console.print(" ".join(plan.about.split()))  # the terminal breaks the lines
     if methods is not None:
         plan = replace(plan, methods=methods or tuple(METHODS))
     for name in plan.methods:

@@ -16,7 +16,7 @@ import numpy as np
 from recall.learn.agent import Agent, LearnerState
 from recall.methods import Method, register_method
 from recall.nets.arrays import Array
-from recall.nets.heads import Heads
+from recall.nets.heads import Heads, RowHeads
 from recall.replay.batch import Batch, ReplayView
 from recall.replay.buffer import Replay, sample_new
 from recall.replay.n_step import Future
@@ -88,6 +88,6 @@ class KeptTransitions(Method):
             reward=reward,
             future=Future(*future),
             heads=heads,
-            layout=jnp.where(old, task, view.task),
+            layout=RowHeads(jnp.where(old, task, view.task)),
             new=1.0 - old,
         )

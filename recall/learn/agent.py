@@ -18,7 +18,7 @@ from recall.learn.method import Method, Sharing
 from recall.nets import gaussian, optimiser, popart
 from recall.nets.arrays import Array, Params
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import BatchLayout
+from recall.nets.heads import Layout
 from recall.nets.multihead import MultiHead
 from recall.nets.optimiser import Moments
 from recall.replay.n_step import NStep
@@ -130,7 +130,7 @@ class Agent:
         low = self.method.normalise_targets or self.method.best_return
         return -5.0 if low else 1.0
 
-    def policy(self, actor: Params, observation: Array, layout: BatchLayout | Array) -> Gaussian:
+    def policy(self, actor: Params, observation: Array, layout: Layout) -> Gaussian:
         """Return the policy of each row of observation [batch, obs], from the row's head."""
         return gaussian.from_outputs(self.actor.apply(actor, observation, layout))
 
@@ -138,14 +138,12 @@ class Agent:
         """Return the policy of one task for every row of observation [batch, obs]."""
         return gaussian.from_outputs(self.actor.apply_head(actor, observation, task))
 
-    def q(
-        self, critic: Params, observation: Array, action: Array, layout: BatchLayout | Array
-    ) -> Array:
+    def q(self, critic: Params, observation: Array, action: Array, layout: Layout) -> Array:
         """Return the values [critic, batch] of all critics; with PopArt they are normalised."""
         return self.method.values(self.critic_outputs(critic, observation, action, layout))
 
     def critic_outputs(
-        self, critic: Params, observation: Array, action: Array, layout: BatchLayout | Array
+        self, critic: Params, observation: Array, action: Array, layout: Layout
     ) -> Array:
         """Return the outputs [critic, batch, outputs] of all critics."""
         x = jnp.concatenate([observation, action], axis=-1)

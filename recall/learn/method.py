@@ -41,9 +41,6 @@ class Gradients(NamedTuple):
     log_alpha: Params
 
 
-GradientsFor = Callable[[Array], Gradients]  # computes them for other weights of the rows
-
-
 @dataclass(frozen=True)
 class Method(Checked):
     """A frozen container: settings first, then the functions that a method may override."""
@@ -294,14 +291,15 @@ class Method(Checked):
     ) -> tuple[Array | float, Metrics]:
         """Return a term that is added to the critics' loss, and the method's own metrics.
 
-        `q` [critic, batch] are the normalised values of the batch's actions.
+        `q` [critic, batch] are the normalised values of the batch's actions. The batch has no rows
+        of old tasks if no loss trains their critics (`trains_old_critics`).
         """
         return 0.0, {}
 
     def edit_gradients(
-        self, method_state: Any, gradients: Gradients, batch: Batch, gradients_for: GradientsFor
+        self, method_state: Any, gradients: Gradients, batch: Batch
     ) -> tuple[Gradients, Metrics]:
-        """Return changed gradients; `gradients_for(weights)` computes them for other weights."""
+        """Return changed gradients, and the method's own metrics."""
         return gradients, {}
 
     def on_update(
@@ -309,7 +307,8 @@ class Method(Checked):
     ) -> Any:
         """Return the method's own state after an update (prioritised replay notes its errors).
 
-        `q` [critic, batch] are the values before it, and `target` [batch] what they should be.
+        `q` [critic, rows] are the values before it, and `target` [rows] what they should be, of all
+        rows that SAC trains on.
         """
         return method_state
 

@@ -138,7 +138,7 @@ def _with_less_churn(
     of_q, by_q = jax.value_and_grad(value_churn)(
         trunk_for_each(now.critic), inputs, churn.before, reference
     )
-    found = jnp.stack([losses.metrics["loss_pi"], losses.metrics["loss_q"]])
+    found = jnp.stack([losses.actor, losses.critic])
     size = _LOSS_DECAY * churn.losses + (1.0 - _LOSS_DECAY) * jnp.abs(found)
     churns = _LOSS_DECAY * churn.churns + (1.0 - _LOSS_DECAY) * jnp.stack([of_pi, of_q])
     weights = share * size / (churns + 1e-8)
@@ -169,7 +169,7 @@ def value_churn(critic: Params, inputs: "LossInputs", before: Networks, referenc
 
     Values are compared at the present scale. The critics' churns are added, like their losses.
     """
-    agent, head = inputs.agent, reference.head_of_row()
+    agent, head = inputs.agent, reference.layout.head_of_row
     mean, sigma = agent.scale(inputs.trainable.popart["heads"]).of_rows(head)
     old_mean, old_sigma = agent.scale(before.popart["heads"]).of_rows(head)
     rows = reference.observation, reference.action, reference.layout

@@ -26,7 +26,6 @@ from recall.learn.method import Gradients, checked_term, merged
 from recall.nets import gaussian, popart
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import (
-    BatchLayout,
     Heads,
     by_part,
     keep_absent,
@@ -94,11 +93,7 @@ def update(
         losses,
         lambda bits: method.sample(agent, own, replay, view, heads, bits),
     )
-
-    def gradients_for(weights: Array) -> Gradients:
-        return gradients_of(inputs._replace(weights=weights), target)[0]
-
-    gradients, edited = method.edit_gradients(own, gradients, batch, gradients_for)
+    gradients, edited = method.edit_gradients(own, gradients, batch)
     trainable, norms = step(agent, old, gradients, batch, target)
     own = method.on_update(agent, own, batch, losses.q, target)
 
@@ -114,7 +109,7 @@ def with_rewards(agent: Agent, trainable: Trainable, batch: Batch) -> Trainable:
     An n-step return may hold rewards of rows that no batch has had yet: the largest of them is at
     least their mean, and the return over the longest sum of discounts is no further from 0.
     """
-    head, seen = batch.head_of_row(), trainable.rewards["heads"]
+    head, seen = batch.layout.head_of_row, trainable.rewards["heads"]
     seen = value_bounds.widen(seen, batch.reward, head)
     steps, discount = agent.n_step
     if steps > 1:
@@ -136,10 +131,48 @@ class LossInputs(NamedTuple):
     weights: Array  # [batch] how much each row counts
     noise: UpdateNoise
 
+    def of_current_task(self) -> "LossInputs":
+        """Return the inputs with the rows and the head of the current task alone.
+
+        Where rows come in any order, or none is old, that is all of them.
+        """
+        batch, layout = self.batch, self.batch.layout.current
+        if layout is None:
+            return self
+        rows = slice(layout.new)
+        last = {
+            name: jax.tree.map(lambda leaf: leaf[-1:], getattr(self.trainable, name))
+            for name in ("log_alpha", "popart", "rewards")
+        }
+        return self._replace(
+            batch=batch._replace(
+                observation=batch.observation[rows],
+                action=batch.action[rows],
+                reward=batch.reward[rows],
+                future=Future(*(part[rows] for part in batch.future)),
+                heads=batch.heads[-1:],
+                layout=layout,
+                new=batch.new[rows],
+                stored=None,
+            ),
+            trainable=self.trainable._replace(**last),
+            weights=self.weights[rows],
+            noise=self.noise._replace(noise=self.noise.noise[:, rows]),
+        )
+
+    @property
+    def rehearsed(self) -> "LossInputs":
+        """Return the inputs with the rows that SAC trains on: all, or those of the current task."""
+        return self if self.agent.method.rehearse else self.of_current_task()
+
+    def own(self, params: Params) -> Params:
+        """Return a network with the heads of these inputs' rows."""
+        return new_head(params) if len(self.batch.heads) == 1 else params
+
     @property
     def head(self) -> Array:
         """Return which of the batch's heads each row belongs to, [batch]."""
-        return self.batch.head_of_row()
+        return self.batch.layout.head_of_row
 
     @property
     def scale(self) -> Scale:
@@ -161,46 +194,29 @@ class LossInputs(NamedTuple):
 
 
 def critic_target(inputs: LossInputs) -> Array:
-    """Return the raw targets Q_tau [batch] of the critics.
+    """Return the raw targets Q_tau [rows] of the critics, for the rows that SAC trains on.
 
     Where the method has targets of its own for old rows, only new rows are bootstrapped. The
     smaller one of an old row stands for it here.
     """
-    batch, actor, noise = inputs.batch, inputs.acting, inputs.noise.noise[0]
-    stored, layout = inputs.agent.method.old_targets(batch), batch.layout
-    if stored is None or not isinstance(layout, BatchLayout):
-        return bootstrapped_target(inputs, actor, inputs.trainable.target, noise)
-    new = layout.new
-    target = bootstrapped_target(
-        _of_new_rows(inputs, new), new_head(actor), new_head(inputs.trainable.target), noise[:new]
-    )
-    return jnp.concatenate([target, jnp.min(stored, axis=0)[new:]])
+    rehearsed = inputs.rehearsed
+    stored = inputs.agent.method.old_targets(rehearsed.batch)
+    if stored is None:
+        return bootstrapped_target(rehearsed, inputs.acting)
+    target = bootstrapped_target(inputs.of_current_task(), inputs.acting)
+    return jnp.concatenate([target, jnp.min(stored, axis=0)[len(target) :]])
 
 
-def _of_new_rows(inputs: LossInputs, new: int) -> LossInputs:
-    """Return the part of the inputs that bootstrapping the new rows takes: the last head alone."""
-    future = Future(*(part[:new] for part in inputs.batch.future))
-    last = {
-        name: jax.tree.map(lambda leaf: leaf[-1:], getattr(inputs.trainable, name))
-        for name in ("log_alpha", "popart", "rewards")
-    }
-    return inputs._replace(
-        batch=inputs.batch._replace(future=future, layout=BatchLayout(new)),
-        trainable=inputs.trainable._replace(**last),
-    )
-
-
-def bootstrapped_target(
-    inputs: LossInputs, actor: Params, target_critic: Params, noise: Array
-) -> Array:
+def bootstrapped_target(inputs: LossInputs, actor: Params) -> Array:
     """Return Q_tau = R_n + gamma^n (sigma min Q_norm + mu - alpha log pi), [batch], bounded.
 
     The discount is 0 where the episode terminated. Truncation does not end an episode.
     """
     agent, batch, head = inputs.agent, inputs.batch, inputs.head
     returns, discount, next_observation = batch.future
-    policy = agent.policy(actor, next_observation, batch.layout)
-    action, log_pi = gaussian.sample(policy, noise)
+    policy = agent.policy(inputs.own(actor), next_observation, batch.layout)
+    action, log_pi = gaussian.sample(policy, inputs.noise.noise[0])
+    target_critic = inputs.own(inputs.trainable.target)
     q = agent.q(target_critic, next_observation, action, batch.layout)
     mean, sigma = inputs.scale
     value = sigma * jnp.min(q, axis=0) + mean - inputs.alphas[head] * log_pi
@@ -217,7 +233,9 @@ class Losses(NamedTuple):
     """What the losses of a batch have computed besides gradients."""
 
     total: Array  # the sum of all losses, with the method's terms
-    q: Array  # [critic, batch] normalised values of the stored actions
+    critic: Array  # SAC's own losses
+    actor: Array
+    q: Array  # [critic, rows] normalised values of the stored actions
     log_pi: Array  # [batch] of the policy's own actions
     metrics: Metrics
 
@@ -225,32 +243,40 @@ class Losses(NamedTuple):
 def gradients_of(inputs: LossInputs, target: Array) -> tuple[Gradients, Losses]:
     """Return the gradient of each loss in its own parameters, and what the losses computed."""
     before = inputs.trainable
-    (total_q, (q, metrics_q)), of_critic = jax.value_and_grad(critic_loss, has_aux=True)(
+    (total_q, (loss_q, q, metrics_q)), of_critic = jax.value_and_grad(critic_loss, has_aux=True)(
         trunk_for_each(before.critic), inputs, target
     )
-    (total_pi, (log_pi, metrics_pi)), of_actor = jax.value_and_grad(actor_loss, has_aux=True)(
-        trunk_for_each(before.actor), inputs
-    )
+    (total_pi, (loss_pi, log_pi, metrics_pi)), of_actor = jax.value_and_grad(
+        actor_loss, has_aux=True
+    )(trunk_for_each(before.actor), inputs)
     loss_alpha, of_alpha = jax.value_and_grad(temperature_loss)(before.log_alpha, inputs, log_pi)
     metrics = merged(metrics_q, metrics_pi, {"loss_alpha": loss_alpha})
-    losses = Losses(total_q + total_pi + loss_alpha, q, log_pi, metrics)
+    losses = Losses(total_q + total_pi + loss_alpha, loss_q, loss_pi, q, log_pi, metrics)
     return Gradients(of_actor, of_critic, of_alpha), losses
 
 
 def critic_loss(
     critic: Params, inputs: LossInputs, target: Array
-) -> tuple[Array, tuple[Array, Metrics]]:
-    """Return L_Q,norm = E 1/2 (Q_norm - (Q_tau - mu) / sigma)^2, and Q_norm [critic, batch]."""
-    agent, batch = inputs.agent, inputs.batch
-    method, statistics = agent.method, inputs.trainable.popart["heads"]
+) -> tuple[Array, tuple[Array, Array, Metrics]]:
+    """Return L_Q,norm = E 1/2 (Q_norm - (Q_tau - mu) / sigma)^2 and Q_norm [critic, rows].
+
+    Both the sum with the method's term and the loss alone are returned. Rows of old tasks are left
+    out if no loss trains their critics.
+    """
+    agent, method, rehearsed = inputs.agent, inputs.agent.method, inputs.rehearsed
+    trained = inputs if method.trains_old_critics else rehearsed
+    head, statistics = rehearsed.head, rehearsed.trainable.popart["heads"]
     scale = agent.scale(statistics)
     if method.normalise_targets:
-        scale = popart.scale_of_loss(statistics, agent.settings.popart, target, inputs.head)
-    stored = method.old_targets(batch)
+        scale = popart.scale_of_loss(statistics, agent.settings.popart, target, head)
+    stored = method.old_targets(rehearsed.batch)
     if stored is not None:
-        target = jnp.where(batch.new > 0, target, stored)
-    outputs = agent.critic_outputs(critic, batch.observation, batch.action, batch.layout)
-    loss = method.q_loss(outputs, target, *scale.of_rows(inputs.head), inputs.weights)
+        target = jnp.where(rehearsed.batch.new > 0, target, stored)
+    batch = trained.batch
+    outputs = agent.critic_outputs(
+        trained.own(critic), batch.observation, batch.action, batch.layout
+    )
+    loss = method.q_loss(outputs[:, : len(head)], target, *scale.of_rows(head), rehearsed.weights)
     q = method.values(outputs)
     # A term on the parameters themselves belongs to the new rows' gradient.
     extra, metrics = checked_term(
@@ -258,25 +284,30 @@ def critic_loss(
         "extra_critic_loss",
         method.extra_critic_loss(agent, inputs.method_state, one_trunk(critic), batch, q),
     )
-    return loss + extra, (q, merged({"loss_q": loss}, metrics))
+    return loss + extra, (loss, q, merged({"loss_q": loss}, metrics))
 
 
-def actor_loss(actor: Params, inputs: LossInputs) -> tuple[Array, tuple[Array, Metrics]]:
-    """Return L_pi,norm = E [alpha log pi - min Q_norm], and log pi [batch]."""
-    agent, batch = inputs.agent, inputs.batch
-    method, critic = agent.method, one_trunk(inputs.trainable.critic)
+def actor_loss(actor: Params, inputs: LossInputs) -> tuple[Array, tuple[Array, Array, Metrics]]:
+    """Return L_pi,norm = E [alpha log pi - min Q_norm] and log pi [batch].
+
+    Both the sum with the method's term and the loss alone are returned. The method's term uses the
+    policy of all rows, SAC's loss the rows that SAC trains on.
+    """
+    agent, batch, rehearsed = inputs.agent, inputs.batch, inputs.rehearsed
+    method, critic = agent.method, rehearsed.own(one_trunk(inputs.trainable.critic))
     acting = method.actor_for_training(inputs.method_state, actor, inputs.noise.key)
     policy = agent.policy(acting, batch.observation, batch.layout)
     action, log_pi = gaussian.sample(policy, inputs.noise.noise[1])
-    q = agent.q(critic, batch.observation, action, batch.layout)
-    alpha = inputs.alphas[inputs.head]
-    loss = jnp.sum(inputs.weights * (alpha * log_pi - jnp.min(q, axis=0)))
+    rows = slice(len(rehearsed.head))
+    q = agent.q(critic, rehearsed.batch.observation, action[rows], rehearsed.batch.layout)
+    alpha = rehearsed.alphas[rehearsed.head]
+    loss = jnp.sum(rehearsed.weights * (alpha * log_pi[rows] - jnp.min(q, axis=0)))
     extra, metrics = checked_term(
         method,
         "extra_actor_loss",
         method.extra_actor_loss(agent, inputs.method_state, one_trunk(actor), batch, policy),
     )
-    return loss + extra, (log_pi, merged({"loss_pi": loss}, metrics))
+    return loss + extra, (loss, log_pi, merged({"loss_pi": loss}, metrics))
 
 
 def temperature_loss(log_alpha: Params, inputs: LossInputs, log_pi: Array) -> Array:
@@ -318,12 +349,13 @@ def step(
         moves = np.ones(len(batch.heads), bool)
         if method.old_targets(batch) is not None:  # old values stay, and so does their scale
             moves[:-1] = False
-        statistics, *scales = popart.move(
-            statistics, agent.settings.popart, target, batch.head_of_row(), moves
-        )
+        head = batch.layout.head_of_row[: len(target)]
+        statistics, *scales = popart.move(statistics, agent.settings.popart, target, head, moves)
         critic, target_critic = (_preserved(each, *scales) for each in (critic, target_critic))
 
-    present, learns_alpha = _presence(batch, method.sampling == "uniform")
+    present, with_new = batch.layout.presence(batch.new, len(batch.heads))
+    # Temperatures learn from the current task's rows alone, unless sampling is uniform.
+    learns_alpha = present if method.sampling == "uniform" else with_new
     log_alpha, alpha_moments = keep_absent(
         learns_alpha, (log_alpha, alpha_moments), (old.log_alpha, old.alpha_moments)
     )
@@ -354,26 +386,14 @@ def _preserved(critic: Params, before: Scale, after: Scale) -> Params:
     return critic | {"heads": by_part(preserve, critic["heads"], before, after)}
 
 
-def _presence(batch: Batch, uniform: bool) -> tuple[Heads, Heads]:
-    """Return which heads [heads] have rows, and which learn their temperature.
-
-    A static layout has rows for every head, and the current task's is the last. Temperatures learn
-    from the current task's rows alone, or from all rows where sampling is uniform.
-    """
-    heads = len(batch.heads)
-    if isinstance(batch.layout, BatchLayout):
-        return np.ones(heads, bool), np.arange(heads) == heads - 1
-    of_row = jax.nn.one_hot(batch.layout, heads, dtype=bool)
-    present, new = jnp.any(of_row, axis=0), jnp.any(of_row & (batch.new > 0)[:, None], axis=0)
-    return present, present if uniform else new
-
-
 def by_task(inputs: LossInputs, losses: Losses) -> Metrics:
-    """Return mean Q and entropy of each task's rows, [task]; NaN for tasks without rows."""
-    heads, scale = inputs.batch.heads, inputs.scale
-    one_hot = jax.nn.one_hot(inputs.head, heads.shape[0])
-    values = jnp.mean(losses.q, axis=0) * scale.sigma + scale.mean
-    q_value, entropy = jnp.stack([values, -losses.log_pi]) @ one_hot / jnp.sum(one_hot, axis=0)
+    """Return mean Q and entropy of each task's rows, [task]; NaN for tasks without any."""
+    heads, scale, rows = inputs.batch.heads, inputs.scale, losses.q.shape[1]
+    one_hot = jax.nn.one_hot(inputs.head, len(heads))
+    values = jnp.mean(losses.q, axis=0) * scale.sigma[:rows] + scale.mean[:rows]
+    values = jnp.pad(values, (0, len(one_hot) - rows))  # the critics may have new rows only
+    counts = jnp.stack([jnp.sum(one_hot[:rows], axis=0), jnp.sum(one_hot, axis=0)])
+    q_value, entropy = jnp.stack([values, -losses.log_pi]) @ one_hot / counts
     none = jnp.full(inputs.agent.tasks, jnp.nan)
     return {
         "q_value": put_leaf(none, q_value, heads),

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Gradients, GradientsFor, Method, Needs
+from recall.learn.method import Gradients, Method, Needs
 from recall.nets.arrays import Array, Metrics
 from recall.replay.batch import Batch
 
@@ -31,7 +31,7 @@ class Owned(Method):
     }
 
     def edit_gradients(
-        self, method_state: Any, gradients: Gradients, batch: Batch, gradients_for: GradientsFor
+        self, method_state: Any, gradients: Gradients, batch: Batch
     ) -> tuple[Gradients, Metrics]:
         """Zero the gradients of all trunk weights that the current task does not own."""
         mine = method_state.owners == batch.heads[-1]

@@ -6,18 +6,19 @@ critics together. The update uses
     g' = g                          if g . r >= 0
     g' = g - (g . r / r . r) r      otherwise,
 
-which is the gradient nearest to g that does not raise the memory's loss to first order.
+which is the gradient nearest to g that does not raise the memory's loss to first order. Gradients
+of old and of new rows come apart in an update, so g and r take one backward pass.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from recall.learn.method import Gradients, GradientsFor, Method, Needs, Sampling
+from recall.learn.method import Gradients, Method, Needs, Sampling
 from recall.nets.arrays import Array, Metrics, Params
-from recall.nets.heads import summed_trunk
 from recall.replay.batch import Batch
 
 
@@ -36,6 +37,16 @@ def project(new: Params, reference: Params) -> tuple[Params, Array]:
     return projected, (product < 0).astype(jnp.float32)
 
 
+def apart(gradient: Params) -> tuple[Params, Params]:
+    """Return the gradients of new and of old rows, each of the trunk and of all heads."""
+    trunk, heads = gradient["trunk"], gradient["heads"]
+    zeros = jax.tree.map(jnp.zeros_like, heads)
+    return (
+        {"trunk": trunk.new, "heads": heads._replace(old=zeros.old)},
+        {"trunk": trunk.old, "heads": heads._replace(new=zeros.new)},
+    )
+
+
 @dataclass(frozen=True)
 class AGem(Method):
     """Gradient projection against a small memory."""
@@ -47,16 +58,24 @@ class AGem(Method):
     colour: ClassVar[str] = "#717949"
 
     needs: ClassVar[Needs] = {
-        "sampling": (("balanced",), "it projects gradients against the old rows of every batch")
+        "sampling": (("balanced",), "it projects gradients against the old rows of every batch"),
+        "rehearse": ((True,), "the gradient of the SAC losses of old rows is the reference"),
+        "old_weight": (("equal",), "the length of the reference does not matter"),
+    }
+    refused_remedies: ClassVar[Mapping[str, str]] = {
+        "c_chain": "the gradient of the churn of old rows would be part of the reference"
     }
 
     sampling: Sampling = "balanced"
-    rehearse: bool = False
-    """Whether SAC also trains on rows of old tasks. By default they only constrain the gradient."""
     memory_per_task: int | None = 10_000
 
+    def row_weights(self, batch: Batch, old_tasks: Array) -> Array:
+        """Return weights that sum to 1 over the new rows, and over the old ones."""
+        old = 1.0 - batch.new
+        return batch.new / jnp.sum(batch.new) + old / jnp.maximum(jnp.sum(old), 1.0)
+
     def edit_gradients(
-        self, method_state: Any, gradients: Gradients, batch: Batch, gradients_for: GradientsFor
+        self, method_state: Any, gradients: Gradients, batch: Batch
     ) -> tuple[Gradients, Metrics]:
         """Project the gradients of actor and critics as one vector.
 
@@ -64,11 +83,8 @@ class AGem(Method):
         """
         if batch.stored is None:  # in the first task there is no memory
             return gradients, {"violation": jnp.zeros(())}
-        old = 1.0 - batch.new
-        # The trunk's gradients of old and new rows are computed separately: sum them first.
-        new, reference = (
-            {"actor": summed_trunk(each.actor), "critic": summed_trunk(each.critic)}
-            for each in (gradients, gradients_for(old / jnp.sum(old)))
+        (actor_new, actor_old), (critic_new, critic_old) = map(
+            apart, (gradients.actor, gradients.critic)
         )
-        pair, violation = project(new, reference)
-        return gradients._replace(**pair), {"violation": violation}
+        (actor, critic), violation = project((actor_new, critic_new), (actor_old, critic_old))
+        return gradients._replace(actor=actor, critic=critic), {"violation": violation}

@@ -79,7 +79,8 @@ class CkaRl(Method):
     )
 
     needs: ClassVar[Needs] = {
-        "actor_heads": (("shallow", "deep"), "it composes the layers that tasks share")
+        "sampling": (("new", "balanced"), "it trains the vector of one task at a time"),
+        "actor_heads": (("shallow", "deep"), "it composes the layers that tasks share"),
     }
 
     pool_size: Count = 5

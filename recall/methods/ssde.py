@@ -21,7 +21,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Gradients, GradientsFor, Needs
+from recall.learn.method import Gradients, Needs
 from recall.methods._fresh import fresh_trunks, with_critic
 from recall.methods._owned import Owned
 from recall.nets.arrays import Array, Metrics, Params
@@ -149,10 +149,10 @@ class Ssde(Owned):
         return {"trunk": trunk, "heads": actor["heads"]}
 
     def edit_gradients(
-        self, method_state: Any, gradients: Gradients, batch: Batch, gradients_for: GradientsFor
+        self, method_state: Any, gradients: Gradients, batch: Batch
     ) -> tuple[Gradients, Metrics]:
         """Zero the gradients of weights that the task does not own; report what is left."""
-        edited, shares = super().edit_gradients(method_state, gradients, batch, gradients_for)
+        edited, shares = super().edit_gradients(method_state, gradients, batch)
         return edited, shares | {"free_share": jnp.mean(method_state.owners > method_state.task)}
 
     def on_task_start(self, agent: Agent, state: LearnerState, task: Array) -> LearnerState:

@@ -18,6 +18,13 @@ from recall.nets.arrays import Array
 Heads = Array | np.ndarray  # [heads] tasks; a NumPy array if they are known at compile time
 
 
+class OldAndNew(NamedTuple):
+    """Heads of old tasks [groups, ...] and of the current one [1, ...], or a copy for each."""
+
+    old: Any
+    new: Any
+
+
 class BatchLayout(NamedTuple):
     """Static assignment of a batch's rows to heads, so that each head multiplies one block.
 
@@ -29,17 +36,70 @@ class BatchLayout(NamedTuple):
     groups: int = 0
     group_size: int = 0
 
-    def head_of_row(self) -> np.ndarray:
+    @property
+    def head_of_row(self) -> Array:
         """Return the head of every row, [batch]."""
         groups = np.arange(self.groups).repeat(self.group_size)
-        return np.concatenate([np.full(self.new, self.groups), groups])
+        return jnp.asarray(np.concatenate([np.full(self.new, self.groups), groups]))
+
+    @property
+    def current(self) -> "BatchLayout | None":
+        """Return the layout of the current task's rows alone, or None if there are no others."""
+        return BatchLayout(self.new) if self.groups else None
+
+    def presence(self, new: Array, heads: int) -> tuple[Heads, Heads]:
+        """Return which heads [heads] have rows, and which have `new` rows: the last one."""
+        return np.ones(heads, bool), np.arange(heads) == heads - 1
+
+    def apply_trunk(self, one: Callable[..., Array], trunk: Any, x: Array) -> Array:
+        """Apply the shared layers to x [batch, inputs], each row with its copy of `trunk`."""
+        if not isinstance(trunk, OldAndNew):
+            return one(trunk, x)
+        return jnp.concatenate([one(trunk.new, x[: self.new]), one(trunk.old, x[self.new :])])
+
+    def apply_heads(self, one: Callable[..., Array], heads: Any, features: Array) -> Array:
+        """Apply heads to features [..., batch, width], each to its rows; `one` applies one head."""
+        if not self.groups:
+            return one(head_of(heads, 0), features)
+        heads = split_heads(heads, self.groups)
+        new = one(head_of(heads.new, 0), features[..., : self.new, :])
+        shape = (*features.shape[:-2], self.groups, self.group_size, features.shape[-1])
+        grouped = jnp.moveaxis(features[..., self.new :, :].reshape(shape), -3, 0)
+        old = jnp.moveaxis(jax.vmap(one)(heads.old, grouped), 0, -3)
+        return jnp.concatenate([new, old.reshape(*new.shape[:-2], -1, new.shape[-1])], axis=-2)
 
 
-class OldAndNew(NamedTuple):
-    """Heads of old tasks [groups, ...] and of the current one [1, ...], or a copy for each."""
+class RowHeads(NamedTuple):
+    """Assignment of a batch's rows to heads in any order.
 
-    old: Any
-    new: Any
+    Every head is applied to every row, and each row keeps one result, which is cheap for linear
+    heads and exact for all.
+    """
+
+    head_of_row: Array  # [batch]
+
+    @property
+    def current(self) -> None:
+        """Return None: which rows belong to the current task is not known at compile time."""
+
+    def presence(self, new: Array, heads: int) -> tuple[Heads, Heads]:
+        """Return which heads [heads] have rows, and which have `new` rows."""
+        of_row = jax.nn.one_hot(self.head_of_row, heads, dtype=bool)
+        return jnp.any(of_row, axis=0), jnp.any(of_row & (new > 0)[:, None], axis=0)
+
+    def apply_trunk(self, one: Callable[..., Array], trunk: Any, x: Array) -> Array:
+        """Apply the shared layers to x [batch, inputs]."""
+        return one(trunk.new if isinstance(trunk, OldAndNew) else trunk, x)
+
+    def apply_heads(self, one: Callable[..., Array], heads: Any, features: Array) -> Array:
+        """Apply heads to features [..., batch, width]; `one` applies one head."""
+        # [heads, ..., batch, outputs]
+        every = jax.vmap(one, in_axes=(0, None))(joined(heads), features)
+        mine = self.head_of_row.reshape(*(1,) * (every.ndim - 2), -1, 1)
+        return jnp.take_along_axis(every, mine, axis=0)[0]
+
+
+Layout = BatchLayout | RowHeads
 
 
 def is_head(path: tuple[Any, ...]) -> bool:
@@ -158,9 +218,3 @@ def new_head(params: Any) -> Any:
     heads = params["heads"]
     last = heads.new if isinstance(heads, OldAndNew) else head_of(heads, slice(-1, None))
     return one_trunk(params) | {"heads": last}
-
-
-def summed_trunk(gradient: Any) -> Any:
-    """Return the gradient with that of the trunk summed over old and new rows."""
-    trunk = gradient["trunk"]
-    return gradient | {"trunk": trunk.old + trunk.new} if isinstance(trunk, OldAndNew) else gradient

@@ -12,7 +12,6 @@ layers: their gradients are computed layer by layer, and copying them into one a
 much as a product.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +21,7 @@ import numpy as np
 
 from recall.nets.arrays import Array, Params
 from recall.nets.constants import SLOPES
-from recall.nets.heads import (
-    BatchLayout,
-    OldAndNew,
-    head_of,
-    joined,
-    one_trunk,
-    split_heads,
-    take_heads,
-)
+from recall.nets.heads import BatchLayout, Layout, head_of, take_heads
 from recall.nets.layers import half_layer, half_norm_layer, norm_tanh
 
 LAST_LAYER = "out"
@@ -88,11 +79,11 @@ class MultiHead:
         """Return the trunk's flat parameters as a tree of layers."""
         return _unravel(self._trunk_shapes(), trunk)
 
-    def trunk(self, params: Params, x: Array) -> Array:
-        """Apply the trunk: [..., inputs] -> [..., features]."""
+    def trunk(self, trunk: Array, x: Array) -> Array:
+        """Apply the trunk's flat parameters: [..., inputs] -> [..., features]."""
         if not self.shared_layers:
             return x
-        return self._hidden_layers(_apart(self.trunk_tree(params["trunk"])), x)[-1]
+        return self._hidden_layers(_apart(self.trunk_tree(trunk)), x)[-1]
 
     def _hidden_layers(self, layers: Any, x: Array) -> list[Array]:
         """Return the outputs of each hidden layer of a tree of layers, in order."""
@@ -114,56 +105,19 @@ class MultiHead:
             found.append(x)
         return found
 
-    def apply(self, params: Params, x: Array, layout: BatchLayout | Array) -> Array:
-        """Apply the network to each row with its own head: x [batch, inputs] -> [batch, outputs].
+    def apply(self, params: Params, x: Array, layout: Layout) -> Array:
+        """Apply the network, each row with its head: x [batch, inputs] -> [batch, outputs]."""
+        features = layout.apply_trunk(self.trunk, params["trunk"], x)
+        return layout.apply_heads(self._one, params["heads"], features)
 
-        `layout` is the static layout of the rows, or the head of each row [batch] in any order. In
-        the latter case every head is applied to every row and each row keeps one result, which is
-        cheap for linear heads and exact for all.
-        """
-        features = self._features(params, x, layout)
-        return self._answers(params["heads"], features, layout, self._one)
-
-    def apply_several(self, params: Params, x: Array, layout: BatchLayout | Array) -> Array:
+    def apply_several(self, params: Params, x: Array, layout: Layout) -> Array:
         """Apply several critics to x [batch, inputs]; return outputs [critic, batch, outputs].
 
         The trunk is [critic, size] and heads are [heads, critic, ...]. The heads' axes keep their
         order throughout: moving them would copy every parameter.
         """
-        trunk = {"trunk": params["trunk"]}
-        features = jax.vmap(lambda each: self._features(each, x, layout))(trunk)
-        return self._answers(params["heads"], features, layout, jax.vmap(self._one))
-
-    def _features(self, params: Params, x: Array, layout: BatchLayout | Array) -> Array:
-        """Apply the trunk: x [batch, inputs] -> [batch, features], old and new rows with theirs."""
-        trunk = params["trunk"]
-        if not isinstance(trunk, OldAndNew) or not isinstance(layout, BatchLayout):
-            return self.trunk(one_trunk(params), x)
-        new = self.trunk({"trunk": trunk.new}, x[: layout.new])
-        old = self.trunk({"trunk": trunk.old}, x[layout.new :])
-        return jnp.concatenate([new, old])
-
-    def _answers(
-        self,
-        heads: Any,
-        features: Array,
-        layout: BatchLayout | Array,
-        one: Callable[..., Array],
-    ) -> Array:
-        """Apply heads to features [..., batch, width]; `one` applies one head."""
-        if not isinstance(layout, BatchLayout):
-            # [heads, ..., batch, outputs]
-            every = jax.vmap(one, in_axes=(0, None))(joined(heads), features)
-            mine = layout.reshape(*(1,) * (every.ndim - 2), -1, 1)
-            return jnp.take_along_axis(every, mine, axis=0)[0]
-        if not layout.groups:
-            return one(head_of(heads, 0), features)
-        heads = split_heads(heads, layout.groups)
-        new = one(head_of(heads.new, 0), features[..., : layout.new, :])
-        shape = (*features.shape[:-2], layout.groups, layout.group_size, features.shape[-1])
-        grouped = jnp.moveaxis(features[..., layout.new :, :].reshape(shape), -3, 0)
-        old = jnp.moveaxis(jax.vmap(one)(heads.old, grouped), 0, -3)
-        return jnp.concatenate([new, old.reshape(*new.shape[:-2], -1, self.outputs)], axis=-2)
+        features = jax.vmap(lambda trunk: layout.apply_trunk(self.trunk, trunk, x))(params["trunk"])
+        return layout.apply_heads(jax.vmap(self._one), params["heads"], features)
 
     def _one(self, head: Any, features: Array) -> Array:
         layers = _apart(head)

@@ -2,11 +2,9 @@
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-
 from recall.nets.arrays import Array
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import BatchLayout, Heads
+from recall.nets.heads import Heads, Layout
 from recall.replay.n_step import Future
 
 
@@ -25,15 +23,10 @@ class Batch(NamedTuple):
     reward: Array  # [batch] of the action itself
     future: Future  # what the target takes from the steps after the action
     heads: Heads  # [heads] tasks whose heads this batch uses, the current one last
-    layout: BatchLayout | Array  # index into `heads` of each row: static, or [batch]
+    layout: Layout  # which of `heads` each row belongs to
     new: Array  # [batch] 1 for rows of the current task, else 0
     stored: Stored | None
     notes: Any = None  # what the method's own sampling wants to know later about the rows
-
-    def head_of_row(self) -> Array:
-        """Return the index into `heads` of each row, [batch]."""
-        layout = self.layout
-        return jnp.asarray(layout.head_of_row()) if isinstance(layout, BatchLayout) else layout
 
 
 class ReplayView(NamedTuple):

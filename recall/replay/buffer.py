@@ -19,7 +19,7 @@ import numpy as np
 from recall.collect.transition import Columns
 from recall.nets.arrays import Array
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import BatchLayout, Heads
+from recall.nets.heads import BatchLayout, Heads, RowHeads
 from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.n_step import Future, NStep, future, windows
 
@@ -225,6 +225,5 @@ def sample_uniform(
         stored = stored_outputs(columns, old)
     heads = np.arange(view.old_sizes.shape[0])
     observation, action, reward, *_ = columns.split(rows)
-    return Batch(
-        observation, action, reward, later, heads, head, is_new.astype(jnp.float32), stored
-    )
+    new = is_new.astype(jnp.float32)
+    return Batch(observation, action, reward, later, heads, RowHeads(head), new, stored)

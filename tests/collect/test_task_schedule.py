@@ -141,10 +141,10 @@ def test_multi_task_learns_every_task_from_the_start_and_alike(tmp_path):
         batch = sample_uniform(
             first, trainer.view(), trainer.agent.columns, trainer.agent.n_step, bits
         )
-        shares = np.bincount(np.asarray(batch.head_of_row()), minlength=2) / 4000
+        shares = np.bincount(np.asarray(batch.layout.head_of_row), minlength=2) / 4000
         np.testing.assert_allclose(shares, 0.5, atol=0.05)
         for task, ring in ((0, one), (1, other)):
-            mine = np.asarray(batch.head_of_row()) == task
+            mine = np.asarray(batch.layout.head_of_row) == task
             stored = {row.tobytes() for row in ring[0, :, :6]}
             assert {row.tobytes() for row in np.asarray(batch.observation)[mine]} <= stored
     finally:

@@ -20,6 +20,7 @@ from recall.learn.sac import (
     gradients_of,
     with_rewards,
 )
+from recall.learn.turns import take
 from recall.methods import METHODS, Method
 from recall.nets.arrays import Metrics
 from recall.nets.heads import take_heads
@@ -150,17 +151,21 @@ class SmallFleet:
         )
 
 
-def gradients(agent, state, batch, weights, key) -> tuple[Gradients, Metrics]:
-    """Of the losses on a batch that uses the first heads, in order."""
+def gradients(agent, state, batch, weights, key, apart=False) -> tuple[Gradients, Metrics]:
+    """Of the losses on a batch that uses the first heads, in order; old and new ones `apart`."""
     arrays = batch._replace(layout=None, heads=None)
-    return _gradients(agent, batch.layout, len(batch.heads), state, arrays, weights, key)
+    heads = len(batch.heads)
+    return _gradients(agent, batch.layout, heads, apart, state, arrays, weights, key)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _gradients(agent, layout, heads, state, arrays, weights, key):
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _gradients(agent, layout, heads, apart, state, arrays, weights, key):
     batch = arrays._replace(layout=layout, heads=np.arange(heads))
     drawn = UpdateNoise(jnp.zeros(0), jax.random.normal(key, (2, *batch.action.shape)), key)
-    part = take_heads(state.trainable, batch.heads)
+    if apart:
+        part = take(state, batch.heads, heads - 1).trainable
+    else:
+        part = take_heads(state.trainable, batch.heads)
     inputs = LossInputs(
         agent, state.method_state, batch, with_rewards(agent, part, batch), weights, drawn
     )

@@ -8,7 +8,7 @@ import pytest
 from recall.learn import fleet, turns
 from recall.learn.sac import LossInputs, critic_target, gradients_of
 from recall.methods import Recall
-from recall.nets.heads import OldAndNew, joined, summed_trunk
+from recall.nets.heads import OldAndNew, joined
 from recall.nets.optimiser import global_norm
 from tests.factories.learners import (
     COLUMNS,
@@ -118,7 +118,7 @@ def test_gradients_of_new_and_old_rows_add_up_to_the_gradient_of_all():
         assert np.any(mine["trunk"].old)
         assert np.any(mine["trunk"].new)
         np.testing.assert_allclose(
-            summed_trunk(mine)["trunk"], whole["trunk"], rtol=1e-3, atol=1e-5
+            mine["trunk"].old + mine["trunk"].new, whole["trunk"], rtol=1e-3, atol=1e-5
         )
         np.testing.assert_allclose(
             flat(joined(mine["heads"])), flat(whole["heads"]), rtol=1e-3, atol=1e-5

@@ -56,7 +56,7 @@ class Transcription:
     """The losses of one row at a time, as the paper writes them."""
 
     def __init__(self, agent, trainable, batch):
-        self.heads = np.asarray(batch.heads)[np.asarray(batch.head_of_row())]
+        self.heads = np.asarray(batch.heads)[np.asarray(batch.layout.head_of_row)]
         # NumPy's arrays are read row by row without compiling anything.
         self.agent, self.trainable, self.batch = agent, copied(trainable), copied(batch)
 

@@ -11,7 +11,7 @@ import pytest
 from recall.learn import fleet, turns
 from recall.learn.sac import update, update_noise
 from recall.methods import AGem, PerfectMemory, Recall
-from recall.nets.heads import OldAndNew
+from recall.nets.heads import OldAndNew, RowHeads
 from tests.factories.learners import (
     TASKS,
     leaves_equal,
@@ -155,7 +155,7 @@ class OwnRows(Recall):
 
     def sample(self, agent, method_state, replay, view, heads, bits):
         batch = super().sample(agent, method_state, replay, view, heads, bits)
-        return batch._replace(layout=batch.head_of_row())
+        return batch._replace(layout=RowHeads(batch.layout.head_of_row))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from recall.learn import fleet
 from recall.methods import METHODS, Clear, ClonEx, FineTuning, Method, Recall
 from recall.methods._cloning import mean_of_old
 from recall.nets.gaussian import Gaussian, kl
-from recall.nets.heads import BatchLayout, summed_trunk, take_heads
+from recall.nets.heads import BatchLayout, take_heads
 from recall.replay import buffer
 from recall.replay.batch import Stored
 from tests.factories.learners import flat
@@ -51,12 +51,12 @@ def test_clonex_without_cloning_is_fine_tuning():
     weights = clonex.method.row_weights(batch, jnp.asarray(1))
     cloned, _ = gradients(clonex.agent, state, batch, weights, KEY)
     plain = agent_of(small(FineTuning, clip_norm=0.1))
-    alone = batch._replace(layout=BatchLayout(NEW + OLD, 0, 0), heads=np.arange(1))
+    alone = batch._replace(layout=BatchLayout(NEW + OLD), heads=np.arange(1))
     # Fine-tuning sees the current head only: put it in the first place.
     current = take_heads(state.trainable, jnp.array([1]))
     tuned, _ = gradients(plain, state._replace(trainable=current), alone, weights, KEY)
     for name in ("actor", "critic"):
-        ours, theirs = summed_trunk(getattr(cloned, name)), getattr(tuned, name)
+        ours, theirs = getattr(cloned, name), getattr(tuned, name)
         np.testing.assert_allclose(ours["trunk"], theirs["trunk"], rtol=1e-4, atol=1e-6)
         heads, only_head = flat(ours["heads"]), flat(theirs["heads"])[0]
         np.testing.assert_allclose(heads[1], only_head, rtol=1e-4, atol=1e-6)

@@ -53,7 +53,7 @@ def drawn(agent, task):
 @pytest.mark.slow
 def test_the_last_quarter_of_a_batch_is_of_old_tasks(agent):
     batch, *_ = drawn(agent, 2)
-    head = np.asarray(batch.head_of_row())
+    head = np.asarray(batch.layout.head_of_row)
     np.testing.assert_array_equal(batch.new, [1] * 12 + [0] * 4)
     assert set(head[:12]) == {2}
     assert set(head[12:]) <= {0, 1}
@@ -65,7 +65,7 @@ def test_the_last_quarter_of_a_batch_is_of_old_tasks(agent):
 
 def test_the_first_task_has_no_old_rows(agent):
     batch, *_ = drawn(agent, 0)
-    assert set(np.asarray(batch.head_of_row())) == {0}
+    assert set(np.asarray(batch.layout.head_of_row)) == {0}
     np.testing.assert_array_equal(batch.new, 1)
     np.testing.assert_array_equal(batch.observation, 9.0)
 

@@ -45,7 +45,7 @@ def test_every_row_that_is_stored_is_as_likely_as_any_other():
     replay, of_tasks = numbered_rows()
     bits = jnp.arange(4 * FILLED.sum(), dtype=jnp.uint32)
     batch = drawn(buffer.sample_uniform, replay, VIEW, COLUMNS, ONE_STEP, bits)
-    rewards, heads = np.asarray(batch.reward), np.asarray(batch.head_of_row())
+    rewards, heads = np.asarray(batch.reward), np.asarray(batch.layout.head_of_row)
     for task, expected in enumerate(of_tasks):
         np.testing.assert_array_equal(np.sort(rewards[heads == task]), expected.repeat(4))
     np.testing.assert_array_equal(batch.new, heads == 3)
@@ -63,7 +63,7 @@ def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
             assert set(rewards) == set(of_tasks[int(task)])
         old = batch.reward[50:]
         np.testing.assert_array_equal(batch.stored.policy.mean[50:, 0], old)
-        np.testing.assert_array_equal(batch.head_of_row(), [2] * 50 + [0] * 40 + [1] * 40)
+        np.testing.assert_array_equal(batch.layout.head_of_row, [2] * 50 + [0] * 40 + [1] * 40)
         np.testing.assert_array_equal(batch.new, [1.0] * 50 + [0.0] * 80)
 
 

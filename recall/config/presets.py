@@ -30,6 +30,8 @@ _PUBLISHED = {
 }
 _PUBLISHED_RECALL = {"distil_critics": False, "clip_apart": False, "copies": "best_head"}
 _PUBLISHED_CLONEX = {"clip_apart": False, "copies": "best_head"}
+# Below Adam's epsilon for most weights, so that they hardly move (docs/methods/packnet.md).
+_PUBLISHED_PACKNET = {"clip_norm": 2e-5}
 
 PRESETS = {
     "default": Preset(
@@ -39,7 +41,11 @@ PRESETS = {
         "As in the paper, where the default differs.",
         settings={"activation": "relu", **_PUBLISHED},
         every_method={"average_actor": None},
-        methods={"recall": _PUBLISHED_RECALL, "clonex": _PUBLISHED_CLONEX},
+        methods={
+            "recall": _PUBLISHED_RECALL,
+            "clonex": _PUBLISHED_CLONEX,
+            "packnet": _PUBLISHED_PACKNET,
+        },
     ),
     "authors": Preset(
         "As in the authors' code, as far as there are settings for it.",
@@ -52,6 +58,7 @@ PRESETS = {
         methods={
             "recall": {"old_weight": "per_task", **_PUBLISHED_RECALL},
             "clonex": _PUBLISHED_CLONEX,
+            "packnet": _PUBLISHED_PACKNET,
         },
     ),
     "quick": Preset(

@@ -69,7 +69,7 @@ class PackNet(Owned):
     reference: ClassVar[str] = "Mallya and Lazebnik, PackNet, 2018"
     colour: ClassVar[str] = "#09503f"
 
-    clip_norm: float | None = 2e-5
+    clip_norm: float | None = 0.1
     retraining_updates: int = 100_000
 
     def init(self, agent: Agent, state: LearnerState) -> Owners:

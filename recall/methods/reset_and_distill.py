@@ -11,19 +11,22 @@ acts and is evaluated on it; the student is evaluated on all tasks before, and a
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from recall.learn.agent import Agent, LearnerState
-from recall.learn.method import Draw, Method, Needs, Sampling
+from recall.learn.method import Draw, Gradients, Method, Needs, Sampling
 from recall.methods._cloning import mean_of_old
 from recall.methods._fresh import fresh_trunks, with_critic
 from recall.nets import gaussian
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
+from recall.nets.optimiser import bounded
 from recall.replay.batch import Batch
+from recall.settings.checked import Positive
+from recall.settings.scalars import SCALAR
 
 STUDENT = "student"
 
@@ -56,6 +59,8 @@ class ResetAndDistill(Method):
     rehearse: bool = False
     memory_per_task: int | None = 10_000
     retraining_updates: int = 10_000
+    student_clip_norm: Annotated[Positive, SCALAR] = 0.1
+    """Largest norm of the student's gradient, bounded apart from the learner's."""
 
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add the student, which begins like the learner."""
@@ -87,6 +92,14 @@ class ResetAndDistill(Method):
             stored = jnp.sum(gaussian.kl(student, batch.stored.policy), axis=-1)
             old = mean_of_old(batch, stored)
         return new + old, {"loss_distill_new": new, "loss_distill_old": old}
+
+    def edit_gradients(
+        self, method_state: Any, gradients: Gradients, batch: Batch
+    ) -> tuple[Gradients, Metrics]:
+        """Bound the student's gradient."""
+        student, norm = bounded(gradients.actor[STUDENT], self.student_clip_norm)
+        actor = gradients.actor | {STUDENT: student}
+        return gradients._replace(actor=actor), {"grad_norm_student": norm}
 
     def on_task_start(self, agent: Agent, state: LearnerState, task: Array) -> LearnerState:
         """Begin with new shared layers."""

@@ -88,22 +88,23 @@ def clip(gradient: Params, limit: float | None, apart: bool = True) -> tuple[Par
     with a large gradient does not scale down the new task's. Otherwise their sum is bounded.
     """
     if not isinstance(gradient["trunk"], OldAndNew):
-        bounded, norm = _bounded(gradient, limit)
-        return bounded, {"grad_norm": norm}
+        whole, norm = bounded(gradient, limit)
+        return whole, {"grad_norm": norm}
     of_old = {name: part.old for name, part in gradient.items() if isinstance(part, OldAndNew)}
     of_new = {
         name: part.new if isinstance(part, OldAndNew) else part for name, part in gradient.items()
     }
-    old, old_norm = _bounded(of_old, limit if apart else None)
-    new, new_norm = _bounded(of_new, limit if apart else None)
+    old, old_norm = bounded(of_old, limit if apart else None)
+    new, new_norm = bounded(of_new, limit if apart else None)
     joint = {"trunk": old["trunk"] + new["trunk"], "heads": OldAndNew(old["heads"], new["heads"])}
     of_all = new | joint
     if not apart:
-        of_all, _ = _bounded(of_all, limit)
+        of_all, _ = bounded(of_all, limit)
     return of_all, {"grad_norm": new_norm, "old_grad_norm": old_norm}
 
 
-def _bounded(tree: Params, limit: float | None) -> tuple[Params, Array]:
+def bounded(tree: Params, limit: float | None) -> tuple[Params, Array]:
+    """Return the tree with a norm of at most `limit`, and the norm before."""
     norm = global_norm(tree)
     if limit is None:
         return tree, norm

@@ -1,12 +1,15 @@
 """Reset & Distill and FAME: learners without a past, and students that keep what they knew."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from recall.learn import fleet
+from recall.learn.method import Gradients
 from recall.methods.reset_and_distill import STUDENT
-from tests.factories.method_fleets import SmallFleet, small
+from recall.nets.optimiser import global_norm
+from tests.factories.method_fleets import SmallFleet, assert_same, small
 
 
 def at_second_task(bursts: int) -> SmallFleet:
@@ -42,6 +45,18 @@ def test_the_learner_acts_on_its_task_and_the_student_on_those_before():
     actor = run.state.trainable.actor
     np.testing.assert_array_equal(run.policies(0)[:, :size], actor[STUDENT]["trunk"])
     np.testing.assert_array_equal(run.policies(1)[:, :size], actor["trunk"])
+
+
+@pytest.mark.parametrize("size", [1.0, 1e15, 1e25])  # squares of the last overflow
+def test_a_steep_student_is_bounded_apart_from_the_learner(size):
+    run = SmallFleet(small("reset_and_distill"))
+    actor = run.one_run()[0].trainable.actor
+    ones = jax.tree.map(jnp.ones_like, actor)
+    steep = ones | {STUDENT: jax.tree.map(lambda leaf: size * leaf, ones[STUDENT])}
+    edited, _ = run.method.edit_gradients((), Gradients(steep, {}, {}), None)
+    assert global_norm(edited.actor[STUDENT]) < 0.1001
+    for name in ("trunk", "heads"):
+        assert_same(edited.actor[name], ones[name])
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@
     outcome.json         how the fleet ended; written last
     archive.json         marks an archive, and names the runs whose policies it keeps
     lock                 held by the process that trains here
-    checkpoints/N/       the state of training, numbered 1, 2, 3, ...
+    checkpoints/N.npz    the state of training, numbered 1, 2, 3, ...
     policies/RUN/        task-K.npz after task K, final.npz at the end of the sequence
     replay/              transitions
     tensorboard/RUN/     events, if asked for
@@ -190,7 +190,7 @@ def training_every(folder: Path) -> int | None:
 
 def has_checkpoint(folder: Path) -> bool:
     """Return True if a checkpoint was written; unfinished ones have other names."""
-    return any(path.name.isdigit() for path in folder.glob(f"{CHECKPOINTS}/*"))
+    return any(folder.glob(f"{CHECKPOINTS}/*.npz"))
 
 
 def read_outcome(folder: Path) -> Outcome | None:

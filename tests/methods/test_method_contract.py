@@ -27,7 +27,6 @@ def saved_and_restored(state: LearnerState, folder: Path) -> LearnerState:
     checkpoints = Checkpoints(folder)
     checkpoints.save(state, {})
     found = checkpoints.restore(lambda metadata: state, lambda metadata: None)
-    checkpoints.close()
     return jax.tree.map(jnp.asarray, found[0])
 
 

@@ -108,9 +108,10 @@ def test_status_says_how_far_a_fleet_got(tmp_path):
     assert "from the beginning" in after_full_disk(fleet)
     (fleet / "evaluations.jsonl").write_text("")
     assert status(fleet) is Status.STARTED
-    (fleet / "checkpoints" / "1.orbax-checkpoint-tmp").mkdir(parents=True)
+    (fleet / "checkpoints").mkdir()
+    (fleet / "checkpoints" / "1.tmp").touch()
     assert status(fleet) is Status.STARTED
-    (fleet / "checkpoints" / "1").mkdir()
+    (fleet / "checkpoints" / "1.npz").touch()
     assert status(fleet) is Status.UNFINISHED
     assert "from the last checkpoint" in after_full_disk(fleet)
     assert status(write_fleet(tmp_path / "one", failed={names[0]: 61})) is Status.FINISHED

@@ -155,9 +155,3 @@ def test_unknown_reset_options_cameras_and_sizes_are_refused():
         recall.make("push", camera_name="corner9")
     with pytest.raises(BadValueError, match="width is 0"):
         recall.make("push", width=0)
-
-
-@pytest.mark.parametrize("use", [recall.make, recall.make_vec])
-def test_an_environment_instead_of_a_function_is_refused_with_the_way_out(use):
-    with pytest.raises(BadValueError, match=r"is an environment; give a function"):
-        use(gymnasium.make("Pendulum-v1"))

@@ -1,11 +1,11 @@
 """Checkpoints: the complete state that a fleet resumes from, each one a file written atomically.
 
-`checkpoints/N.npz` holds the leaves of a tree of arrays in order, and plain data as JSON. A zip
-file has a checksum of each of its members, by which damage is noticed.
+`checkpoints/N.npz` holds the leaves of the learner's state in order, other arrays by name, and
+plain data as JSON. A zip file has a checksum of each of its members, by which damage is noticed.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from recall.files.atomic import replacing
 from recall.files.fleet_layout import CHECKPOINTS
 from recall.files.reading import open_npz
 
+Array = np.ndarray
 Metadata = dict[str, Any]
 _KEPT = 2  # if the newest one is damaged, there is one before
 
@@ -55,35 +56,36 @@ class Checkpoints:
         found = [path for path in self.folder.glob("*.npz") if path.stem.isdigit()]
         return sorted(found, key=lambda path: -int(path.stem))
 
-    def save(self, arrays: Any, metadata: Metadata) -> None:
-        """Write a checkpoint of a pytree of arrays and its metadata, which is plain data."""
-        leaves = map(np.asarray, jax.tree.leaves(arrays))
+    def save(self, learner: Any, arrays: Mapping[str, Array], metadata: Metadata) -> None:
+        """Write a checkpoint of a pytree, arrays by name and metadata, which is plain data."""
+        leaves = map(np.asarray, jax.tree.leaves(learner))
         text = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
+        named: dict[str, Any] = {"metadata": text, **arrays}
         earlier = self._paths()
         number = 1 + int(earlier[0].stem) if earlier else 1
         try:
             self.folder.mkdir(exist_ok=True)
             with replacing(self.folder / f"{number}.npz") as file:
-                np.savez(file, *leaves, metadata=text)
+                np.savez(file, *leaves, **named)
             for path in earlier[_KEPT - 1 :]:
                 path.unlink()
         except OSError as error:
             raise NotWrittenError(f"a checkpoint was not written: {error.strerror}") from error
 
     def restore(
-        self, like: Callable[[Metadata], Any], check: Callable[[Metadata], None]
-    ) -> tuple[Any, Metadata, list[str]] | None:
-        """Return the newest intact checkpoint: arrays, metadata and complaints.
+        self, like: Any, check: Callable[[Metadata], None]
+    ) -> tuple[Any, dict[str, Array], Metadata, list[str]] | None:
+        """Return the newest intact checkpoint: a pytree like `like`, arrays, metadata, complaints.
 
-        `like` returns arrays of the shapes that belong to the metadata of a checkpoint, and `check`
-        may raise an error if other files that it needs are damaged. Returns None if no checkpoint
-        was ever written. Newer ones that cannot be used are deleted, or they would displace others.
+        `check` may raise an error if other files that the checkpoint needs are damaged. Returns
+        None if no checkpoint was ever written. Newer ones that cannot be used are deleted, or they
+        would displace others.
         """
         complaints: list[str] = []
         paths = self._paths()
         for path in paths:
             try:
-                arrays, metadata = _read(path, like)
+                learner, arrays, metadata = _read(path, like)
                 check(metadata)
             except Exception as error:  # a damaged file can raise nearly anything
                 reason = (str(error) or repr(error)).splitlines()[0]
@@ -91,7 +93,7 @@ class Checkpoints:
                 continue
             for damaged in paths[: paths.index(path)]:
                 damaged.unlink()
-            return arrays, metadata, complaints
+            return learner, arrays, metadata, complaints
         if complaints:
             raise NoCheckpointError(
                 f"no checkpoint in {self.folder} can be used: {'; '.join(complaints)}. Restore the "
@@ -100,14 +102,15 @@ class Checkpoints:
         return None
 
 
-def _read(path: Path, like: Callable[[Metadata], Any]) -> tuple[Any, Metadata]:
-    """Return the arrays and the metadata of a checkpoint; raise an error if it is damaged."""
+def _read(path: Path, like: Any) -> tuple[Any, dict[str, Array], Metadata]:
+    """Return the content of a checkpoint; raise an error if it is damaged."""
+    wanted, structure = jax.tree.flatten(like)
     with open_npz(path) as stored:
-        metadata = json.loads(stored["metadata"].tobytes())
-        wanted, structure = jax.tree.flatten(like(metadata))
-        found = [stored[f"arr_{number}"] for number in range(len(wanted))]
+        arrays = {name: stored[name] for name in stored.files}
+    metadata = json.loads(arrays.pop("metadata").tobytes())
+    found = [arrays.pop(f"arr_{number}") for number in range(len(wanted))]
     if any(leaf.shape != full.shape for leaf, full in zip(found, wanted, strict=True)):
         raise ValueError("its arrays have other shapes than those of the fleet")
     # NumPy's files have no name for bfloat16, and call it two bytes.
     typed = [leaf.view(full.dtype) for leaf, full in zip(found, wanted, strict=True)]
-    return jax.tree.unflatten(structure, typed), metadata
+    return jax.tree.unflatten(structure, typed), arrays, metadata

@@ -49,7 +49,7 @@ from recall.cli import main
 try:
     main(["--help"])
 except SystemExit:
-    heavy = ("jax", "flax", "mujoco", "metaworld", "scipy", "orbax")
+    heavy = ("jax", "flax", "mujoco", "metaworld", "scipy")
     print([name for name in heavy if name in sys.modules], file=sys.stderr)
 """
     shown = run([sys.executable, "-c", program])

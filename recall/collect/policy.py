@@ -62,7 +62,7 @@ class PolicyShape:
 
 
 class NumpyPolicy:
-    """Policy that acts with the parameters of a flat vector; `load` switches to another vector."""
+    """Policy that acts with the parameters of a flat vector [size], of which it keeps views."""
 
     def __init__(self, shape: PolicyShape, vector: Array):
         self.shape = shape
@@ -73,14 +73,10 @@ class NumpyPolicy:
         self._epsilon = np.array(NORM_EPSILON, np.float32)
         self._averaging = np.full((shape.hidden[0], 1), 1.0 / shape.hidden[0], np.float32)
         self._log_std_bounds = [np.array(x, np.float32) for x in LOG_STD_RANGE]
-        self.load(vector)
-
-    def load(self, vector: Array) -> None:
-        """Use the parameters in `vector` [size], of which the policy keeps views."""
-        layers = self.shape.layers(vector)
+        layers = shape.layers(vector)
         self._hidden = [
             (layers[f"bias_{layer}"], layers[f"kernel_{layer}"])
-            for layer in range(len(self.shape.hidden))
+            for layer in range(len(shape.hidden))
         ]
         self._norm = layers["norm_bias"], layers["norm_scale"]
         self._out = layers["out_bias"], layers["out_kernel"]

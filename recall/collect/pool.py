@@ -211,10 +211,7 @@ class Pool(FleetWorkers):
 
         A chunk that is still rolled out is not part of it: it will be collected again.
         """
-        blank = np.zeros_like(self._by_run(self.shared["rows"][0]))
-        rows = np.stack([blank] * self._behind)  # [waiting chunk, ...]
-        for number, (each, _) in enumerate(self._waiting):
-            rows[number] = each
+        rows = np.array([each for each, _ in self._waiting])  # [waiting chunk, ...]
         ended = [[[run, at, *outcome] for run, at, outcome in each] for _, each in self._waiting]
         return {"states": self._states(), "rows": rows}, ended
 
@@ -222,9 +219,9 @@ class Pool(FleetWorkers):
         """Restore the state that `saved` returned; `begin` continues tasks that are not fresh."""
         self.shared["state"][self._slot] = arrays["states"]
         self._waiting.clear()
-        for rows, each in zip(arrays["rows"], ended, strict=False):
+        for rows, each in zip(arrays["rows"], ended, strict=True):
             outcomes = [(run, at, Outcome(*outcome)) for run, at, *outcome in each]
-            self._waiting.append((np.asarray(rows), outcomes))
+            self._waiting.append((rows, outcomes))
 
     def close(self) -> None:
         """Wait for pending orders, and end all workers."""

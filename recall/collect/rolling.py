@@ -56,21 +56,16 @@ def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> lis
     quick = episodes.simulator.roll(steps)
     while done < steps:
         if quick is None:
-            outcomes += _step(episodes, actor, views, done)
+            views.observation[:, done] = episodes.observation
+            actions = views.action[:, done]
+            actor.act(done, views.observation[:, done], actions)
+            outcomes += _write(views, done, *episodes.step(actions))
             done += 1
         else:
             end = min(steps, done + episodes.steps_left())
             done, ended = _roll(episodes, quick, actor, views, done, end)
             outcomes += ended
     return outcomes
-
-
-def _step(episodes: Episodes, actor: Actor, rows: Transition, step: int) -> list[Outcome]:
-    """Collect one step."""
-    rows.observation[:, step] = episodes.observation
-    actions = rows.action[:, step]
-    actor.act(step, rows.observation[:, step], actions)
-    return _write(rows, step, *episodes.step(actions))
 
 
 def _write(rows: Transition, step: int, result: Step, outcomes: list[Outcome]) -> list[Outcome]:

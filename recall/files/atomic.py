@@ -5,12 +5,9 @@ import errno
 import json
 import math
 import os
-import re
 import shutil
 import time
-import uuid
 from collections.abc import Iterable, Iterator
-from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,8 +18,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a full disk, or of a user's share of it."""
 TEMPORARY = ".tmp"
 """Suffix of files that are being written."""
-_HIDDEN = re.compile(r"\..+\.[0-9a-f]{8}\.new", re.DOTALL)
-_LONGEST_PAUSE = 3_600.0  # seconds, more than any report or archive is without writing
+_LONGEST_PAUSE = 3_600.0  # seconds, more than any report is without writing
 
 
 class NotWritableError(RecallError):
@@ -111,10 +107,9 @@ def plain(value: Any) -> Any:
 def new_folder(place: Path) -> Iterator[Path]:
     """Let the caller fill a hidden folder, which then becomes `place`, or is removed."""
     place = place.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(place.parent.glob(f".{escape(place.name)}.{'[0-9a-f]' * 8}.new"))
     new = hidden_name(place)
-    new.mkdir()
+    shutil.rmtree(new, ignore_errors=True)  # of a process that was killed
+    new.mkdir(parents=True)
     try:
         yield new
         new.rename(place)
@@ -124,14 +119,13 @@ def new_folder(place: Path) -> Iterator[Path]:
 
 
 def hidden_name(place: Path) -> Path:
-    """Return a unique hidden name beside `place`."""
-    # In a container every process may have the same number, so that is not unique.
-    return place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}.new")
+    """Return the hidden name beside `place` of a folder that is to become it."""
+    return place.with_name(f".{place.name}.new")
 
 
 def is_hidden(name: str) -> bool:
     """Return True for a name of the kind that `hidden_name` gives."""
-    return _HIDDEN.fullmatch(name) is not None
+    return name.startswith(".") and name.endswith(".new")
 
 
 def remove_leftovers(folders: Iterable[Path]) -> None:

@@ -6,7 +6,7 @@
     outcome.json         how the fleet ended; written last
     archive.json         marks an archive, and names the runs whose policies it keeps
     lock                 held by the process that trains here
-    checkpoints/N/       the state of training, numbered 1, 2, 3, ...
+    checkpoints/N.npz    the state of training, numbered 1, 2, 3, ...
     policies/RUN/        task-K.npz after task K, final.npz at the end of the sequence
     replay/              transitions
     tensorboard/RUN/     events, if asked for
@@ -124,8 +124,8 @@ def find_records(folder: Path, name: str) -> Path:
     return compressed if compressed.exists() and not plain.exists() else plain
 
 
-def learned(task: int | str) -> str:
-    """Return the label of the policies after a task; "*" as `task` makes a pattern for all."""
+def learned(task: int) -> str:
+    """Return the label of the policies after a task."""
     return f"task-{task}"
 
 
@@ -134,9 +134,9 @@ def policy_path(folder: Path, run: str, label: str) -> Path:
     return folder / POLICIES / run / f"{label}{POLICY_SUFFIX}"
 
 
-def policy_paths(folder: Path, run: str, labels: str = "*") -> list[Path]:
-    """Return the policy files of a run that exist, sorted; `labels` is a pattern of labels."""
-    return sorted((folder / POLICIES / run).glob(f"{labels}{POLICY_SUFFIX}"))
+def policy_paths(folder: Path, run: str) -> list[Path]:
+    """Return the policy files of a run that exist, sorted."""
+    return sorted((folder / POLICIES / run).glob(f"*{POLICY_SUFFIX}"))
 
 
 def fleets_below(folder: Path, depth: int = 1) -> list[Path]:
@@ -190,7 +190,7 @@ def training_every(folder: Path) -> int | None:
 
 def has_checkpoint(folder: Path) -> bool:
     """Return True if a checkpoint was written; unfinished ones have other names."""
-    return any(path.name.isdigit() for path in folder.glob(f"{CHECKPOINTS}/*"))
+    return any(folder.glob(f"{CHECKPOINTS}/*.npz"))
 
 
 def read_outcome(folder: Path) -> Outcome | None:

@@ -1,17 +1,12 @@
-"""Checkpoints: the complete state that a fleet resumes from, written atomically.
+"""Checkpoints: the complete state that a fleet resumes from, each one a file written atomically.
 
-Orbax writes arrays to a new folder, which is renamed once it is complete, and unpickles nothing.
+`checkpoints/N.npz` holds the leaves of the learner's state in order, other arrays by name, and
+plain data as JSON. A zip file has a checksum of each of its members, by which damage is noticed.
 """
 
 import json
-import logging
-import os
-import re
-import sys
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +14,13 @@ import jax
 import numpy as np
 
 from recall.errors import RecallError
+from recall.files.atomic import replacing
 from recall.files.fleet_layout import CHECKPOINTS
+from recall.files.reading import open_npz
 
 Array = np.ndarray
 Metadata = dict[str, Any]
-_OS_ERROR = re.compile(r"os_error_code='(\d+)'")
+_KEPT = 2  # if the newest one is damaged, there is one before
 
 
 class NotWrittenError(RecallError):
@@ -49,58 +46,54 @@ class Progress:
 
 
 class Checkpoints:
-    """The checkpoints of one fleet, numbered 1, 2, 3, ..."""
+    """The checkpoints of one fleet, numbered 1, 2, 3, ..., of which the newest two are kept."""
 
     def __init__(self, folder: Path):
-        import orbax.checkpoint as ocp  # slow to import; only training needs it
+        self.folder = folder / CHECKPOINTS
 
-        # Orbax logs every step, and also logs the errors that it raises.
-        logging.getLogger("absl").setLevel(logging.CRITICAL)
-        _hush_stragglers()
-        self._args = ocp.args
-        self.folder = folder.resolve() / CHECKPOINTS
-        self._manager = ocp.CheckpointManager(
-            self.folder,
-            options=ocp.CheckpointManagerOptions(max_to_keep=2, enable_async_checkpointing=False),
-        )
+    def _paths(self) -> list[Path]:
+        """Return the files of all checkpoints, the newest first."""
+        found = [path for path in self.folder.glob("*.npz") if path.stem.isdigit()]
+        return sorted(found, key=lambda path: -int(path.stem))
 
-    def save(self, arrays: Any, metadata: Metadata) -> None:
-        """Write a checkpoint of a pytree of arrays and its metadata, which is plain data."""
-        arrays = jax.tree.map(_storable, arrays)
-        metadata = metadata | {"digest": _digest(arrays, metadata)}
-        number = 1 + max(self._manager.all_steps(), default=0)
+    def save(self, learner: Any, arrays: Mapping[str, Array], metadata: Metadata) -> None:
+        """Write a checkpoint of a pytree, arrays by name and metadata, which is plain data."""
+        leaves = map(np.asarray, jax.tree.leaves(learner))
+        text = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
+        named: dict[str, Any] = {"metadata": text, **arrays}
+        earlier = self._paths()
+        number = 1 + int(earlier[0].stem) if earlier else 1
         try:
-            self._manager.save(
-                number,
-                args=self._args.Composite(
-                    arrays=self._args.StandardSave(arrays), metadata=self._args.JsonSave(metadata)
-                ),
-                force=True,
-            )
-        except Exception as error:  # orbax wraps the cause in errors of many types
-            raise NotWrittenError(f"a checkpoint was not written: {_reason(error)}") from error
+            self.folder.mkdir(exist_ok=True)
+            with replacing(self.folder / f"{number}.npz") as file:
+                np.savez(file, *leaves, **named)
+            for path in earlier[_KEPT - 1 :]:
+                path.unlink()
+        except OSError as error:
+            raise NotWrittenError(f"a checkpoint was not written: {error.strerror}") from error
 
     def restore(
-        self, like: Callable[[Metadata], Any], check: Callable[[Metadata], None]
-    ) -> tuple[Any, Metadata, list[str]] | None:
-        """Return the newest intact checkpoint: arrays, metadata and complaints.
+        self, like: Any, check: Callable[[Metadata], None]
+    ) -> tuple[Any, dict[str, Array], Metadata, list[str]] | None:
+        """Return the newest intact checkpoint: a pytree like `like`, arrays, metadata, complaints.
 
-        `like` returns arrays of the shapes that belong to the metadata of a checkpoint, and `check`
-        may raise an error if other files that it needs are damaged. Returns None if no checkpoint
-        was ever written. Newer ones that cannot be used are deleted, or they would displace others.
+        `check` may raise an error if other files that the checkpoint needs are damaged. Returns
+        None if no checkpoint was ever written. Newer ones that cannot be used are deleted, or they
+        would displace others.
         """
         complaints: list[str] = []
-        numbers = sorted(self._manager.all_steps(), reverse=True)
-        for number in numbers:
+        paths = self._paths()
+        for path in paths:
             try:
-                arrays, metadata = self._read(number, like)
+                learner, arrays, metadata = _read(path, like)
                 check(metadata)
-            except Exception as error:  # a damaged file can make orbax raise anything
-                complaints.append(f"checkpoint {number} cannot be used ({_reason(error)})")
+            except Exception as error:  # a damaged file can raise nearly anything
+                reason = (str(error) or repr(error)).splitlines()[0]
+                complaints.append(f"checkpoint {path.stem} cannot be used ({reason})")
                 continue
-            for damaged in numbers[: numbers.index(number)]:
-                self._manager.delete(damaged)
-            return arrays, metadata, complaints
+            for damaged in paths[: paths.index(path)]:
+                damaged.unlink()
+            return learner, arrays, metadata, complaints
         if complaints:
             raise NoCheckpointError(
                 f"no checkpoint in {self.folder} can be used: {'; '.join(complaints)}. Restore the "
@@ -108,65 +101,16 @@ class Checkpoints:
             )
         return None
 
-    def _read(self, number: int, like: Callable[[Metadata], Any]) -> tuple[Any, Metadata]:
-        item: Any = self._args.Composite(metadata=self._args.JsonRestore())
-        found: Any = self._manager.restore(number, args=item)
-        metadata = dict(found.metadata)
-        wanted = like(metadata)
-        shapes = jax.tree.map(lambda leaf: _storable(np.zeros(leaf.shape, leaf.dtype)), wanted)
-        item = self._args.Composite(arrays=self._args.StandardRestore(shapes))
-        found = self._manager.restore(number, args=item)
-        if _digest(found.arrays, metadata) != metadata["digest"]:
-            raise ValueError("its checksum does not match its content")
-        leaves, structure = jax.tree.flatten(found.arrays)
-        whole = [
-            leaf if full.size else np.zeros(full.shape, full.dtype)
-            for leaf, full in zip(leaves, jax.tree.leaves(wanted), strict=True)
-        ]
-        return jax.tree.unflatten(structure, whole), metadata
 
-    def close(self) -> None:
-        """Close orbax's checkpoint manager."""
-        self._manager.close()
-
-
-def _storable(leaf: Any) -> Array:
-    """Return the leaf as an array, with a single 0 in place of an empty array.
-
-    Orbax cannot store empty arrays, such as the trunk of networks that share nothing.
-    """
-    array = np.asarray(leaf)
-    return array if array.size else np.zeros(1, array.dtype)
-
-
-def _digest(arrays: Any, metadata: Metadata) -> int:
-    """Return a checksum over the metadata and all leaves in order."""
-    told = {name: fact for name, fact in metadata.items() if name != "digest"}
-    value = zlib.crc32(json.dumps(told, sort_keys=True).encode())
-    for leaf in jax.tree.leaves(arrays):
-        value = zlib.crc32(np.ascontiguousarray(leaf).view(np.uint8).reshape(-1).data, value)
-    return value
-
-
-@cache
-def _hush_stragglers() -> None:
-    """Silence those writes of orbax that fail after the first failure, which is the one told."""
-    before = sys.unraisablehook
-
-    def hook(unraisable: Any) -> None:
-        if str(unraisable.exc_value) != "Event loop is closed":
-            before(unraisable)
-
-    sys.unraisablehook = hook
-    logging.getLogger("asyncio").addFilter(
-        lambda record: not (record.exc_info and _OS_ERROR.search(str(record.exc_info[1])))
-    )
-
-
-def _reason(error: Exception) -> str:
-    """Return the system's error text if orbax gives the error code, else the message's start."""
-    if isinstance(error, RecallError):
-        return str(error)
-    if code := _OS_ERROR.search(str(error)):
-        return os.strerror(int(code[1]))
-    return (str(error) or repr(error)).splitlines()[0][:200]
+def _read(path: Path, like: Any) -> tuple[Any, dict[str, Array], Metadata]:
+    """Return the content of a checkpoint; raise an error if it is damaged."""
+    wanted, structure = jax.tree.flatten(like)
+    with open_npz(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    metadata = json.loads(arrays.pop("metadata").tobytes())
+    found = [arrays.pop(f"arr_{number}") for number in range(len(wanted))]
+    if any(leaf.shape != full.shape for leaf, full in zip(found, wanted, strict=True)):
+        raise ValueError("its arrays have other shapes than those of the fleet")
+    # NumPy's files have no name for bfloat16, and call it two bytes.
+    typed = [leaf.view(full.dtype) for leaf, full in zip(found, wanted, strict=True)]
+    return jax.tree.unflatten(structure, typed), arrays, metadata

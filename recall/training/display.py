@@ -41,7 +41,6 @@ class Display(Callback):
     def __init__(self, console: Console | None = None, live: bool = False):
         self._console, self._is_live = console or Console(stderr=True), live
         self._shown_at = 0.0
-        self._compiling_shown_in = -1  # the stage
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Begin to follow the fleet."""
@@ -82,9 +81,7 @@ class Display(Callback):
     def on_steps(self, total_steps: int) -> None:
         """Update the progress."""
         self._move_to(total_steps)
-        self.activity = "training"
-        if not self._is_live and time.monotonic() - self._shown_at > _SECONDS_BETWEEN_LINES:
-            self.show(self._place())
+        self.on_activity("training")
 
     def _move_to(self, total_steps: int) -> None:
         learned_before = self._learns
@@ -97,12 +94,11 @@ class Display(Callback):
         self.bars.update(self._stage_bar, description=self.stage_name())
 
     def on_activity(self, what: str) -> None:
-        """Remember the activity; print once in every stage that it compiles."""
+        """Remember the activity, and print it if nothing was printed for a while."""
         self.activity = what
-        told = self.spec is None or self._is_live or what != "compiling"
-        if not told and self.stage != self._compiling_shown_in:
-            self._compiling_shown_in = self.stage
-            self.show(f"{self._place()} | compiling")
+        silent = time.monotonic() - self._shown_at > _SECONDS_BETWEEN_LINES
+        if silent and not self._is_live and self.spec is not None:
+            self.show(f"{self._place()} | {what}")
 
     def on_compiled(self, seconds: float) -> None:
         """Count the time of a compilation."""
@@ -121,12 +117,8 @@ class Display(Callback):
             self.show(f"{self._place()} | {self.latest.sentence()}")
 
     def evaluation(self) -> str:
-        """Return which step is being evaluated and how far training is ahead of it, as text."""
-        if self.evaluating_step is None:
-            return ""
-        behind = self.total_steps - self.evaluating_step
-        where = f"evaluating step {self.evaluating_step:,}"
-        return f"{where}, {behind:,} steps behind" if behind else where
+        """Return which step is being evaluated, as text."""
+        return "" if self.evaluating_step is None else f"evaluating step {self.evaluating_step:,}"
 
     @property
     def stage(self) -> int:

@@ -129,11 +129,6 @@ class BackgroundEvaluation:
         runs = [run for position, run in self.pending.places if position == 0]
         return {"policies": self.pool.snapshot.copy()}, [self.pending.step, runs]
 
-    def arrays_like(self, saved: Any) -> dict[str, Array]:
-        """Return arrays of the shapes that `saved` returned together with this plain data."""
-        shape = (self._spec.tasks, len(self._spec.runs), self._shape.size)
-        return {} if saved is None else {"policies": np.zeros(shape, np.float32)}
-
     def restore(self, arrays: dict[str, Array], saved: Any) -> None:
         """Continue from the state that `saved` returned: play a pending evaluation again."""
         if saved is not None:

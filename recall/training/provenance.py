@@ -16,8 +16,7 @@ from recall.runs.description import Description
 from recall.version import version
 
 _CHECKOUT = Path(__file__).parents[2]
-_PACKAGES = {name: name for name in ("jax", "jaxlib", "numpy", "mujoco", "gymnasium")}
-_PACKAGES["orbax"] = "orbax-checkpoint"
+_PACKAGES = ("jax", "jaxlib", "numpy", "mujoco", "gymnasium")
 
 
 def surroundings(command: Sequence[str] = ()) -> dict[str, Any]:
@@ -45,10 +44,7 @@ def own_command() -> list[str]:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that affect numerical results."""
     found = {"python": platform.python_version(), "recall": version()}
-    for name, distribution in _PACKAGES.items():
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(distribution)
-    return found
+    return found | {name: metadata.version(name) for name in _PACKAGES}
 
 
 def machine() -> dict[str, Any]:

@@ -4,7 +4,6 @@ Records are deferred until the next burst is queued, so the device does not wait
 written. A thread computes the ranks of the networks until the next record.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -133,13 +132,8 @@ class Recorder:
 
     def check_losses(self, progress: Progress, step: int, failed_at: Any) -> None:
         """Report runs whose losses became non-finite, in the update `failed_at` [run]."""
-        found = fleet.failures(failed_at, self._names)
-        together = Counter(found.values())
-        for name, update in found.items():
-            reason = f"a loss was not finite in update {update}"
-            if together[update] > 1:
-                reason += f", as in {together[update]} runs at once: the machine may be at fault"
-            self._fail(progress, name, step, reason)
+        for name, update in fleet.failures(failed_at, self._names).items():
+            self._fail(progress, name, step, f"a loss was not finite in update {update}")
 
     def _fail(self, progress: Progress, name: str, step: int, reason: str) -> None:
         if name not in progress.failed:

@@ -6,10 +6,8 @@ those that it needs, and is used only if all of them are whole.
 
 import dataclasses
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +20,6 @@ from recall.errors import RecallError
 from recall.files.fleet_layout import REPLAY, records_file
 from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.learn import fleet
-from recall.learn.agent import LearnerState
 from recall.nets.sharding import shard, to_int32
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
@@ -163,7 +160,7 @@ class TrainedFleet:
             "policies": self.policy_files,
         }
         keep_programs(self.folder)
-        self.checkpoints.save({"learner": self._learner(), "chunks": arrays} | snapshot, metadata)
+        self.checkpoints.save(self.state, arrays | snapshot, metadata)
         self.saved_at = time.monotonic()
         # Only this checkpoint and the previous one are kept.
         self.history.forget(before=self._stage_saved)
@@ -172,20 +169,20 @@ class TrainedFleet:
 
     def restore(self) -> list[str]:
         """Restore the newest whole checkpoint, or the start; return complaints about newer ones."""
-        found = self.checkpoints.restore(self._arrays_like, self._check_files)
+        found = self.checkpoints.restore(self.state, self._check_files)
         if found is None:
             self.store.cut({})
             self.history.restore(0, {})
             return []
-        arrays, metadata, complaints = found
+        learner, arrays, metadata, complaints = found
         self.progress = Progress(**metadata["progress"])
         self._stage_saved = self.progress.stage
-        self.state = LearnerState(**shard(arrays["learner"]))
+        self.state = shard(learner)
         self.store.cut(read_stamps(metadata["records"]))
         if self.progress.stage < self.task_schedule.stages:
             self.history.restore(self.progress.stage, read_stamps(metadata["replay"]))
         self.policy_files = read_stamps(metadata["policies"])
-        self.pool.restore(arrays["chunks"], metadata["waiting"])
+        self.pool.restore(arrays, metadata["waiting"])
         self.evaluation.restore(arrays, metadata["evaluation"])
         if self.progress.steps:
             self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
@@ -201,20 +198,6 @@ class TrainedFleet:
             check_all(self.folder / REPLAY, read_stamps(metadata["replay"]))
         check_all(self.folder, read_stamps(metadata["policies"]))
 
-    def _arrays_like(self, metadata: Metadata) -> dict[str, Any]:
-        """Return arrays shaped like those of the checkpoint with this metadata."""
-        chunks, _ = self.pool.saved()
-        snapshot = self.evaluation.arrays_like(metadata["evaluation"])
-        return {"learner": self._learner(), "chunks": chunks} | snapshot
-
-    def _learner(self) -> dict[str, Any]:
-        """Return the learner's state by name; a remedy without a state adds nothing to it.
-
-        Its order is that of the state, not the alphabet's: checksums depend on it.
-        """
-        fields = self.state._asdict().items()
-        return OrderedDict((name, part) for name, part in fields if name != "remedy" or part)
-
     def close(self) -> None:
         """Stop the workers and close the files."""
         self.recorder.close()
@@ -222,4 +205,3 @@ class TrainedFleet:
         self.evaluation.close()
         self.history.close()
         self.store.close()
-        self.checkpoints.close()

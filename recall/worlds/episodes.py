@@ -20,8 +20,9 @@ class Outcome(NamedTuple):
     criteria: Mapping[str, bool] = {}  # each criterion, at any step
 
 
-# Counters kept in front of the simulator's own state vector, before a flag for each criterion.
-_COUNTERS = ("episode", "steps", "return", "success")
+# Columns of the counters: the number of a slot's current episode, its steps and return, whether it
+# had a success, and then whether it met each of the criteria.
+_EPISODE, _STEPS, _RETURN, _SUCCESS = range(4)
 
 
 class Episodes:
@@ -41,32 +42,23 @@ class Episodes:
         slots = simulator.slots
         size = simulator.observation_space.shape[0]
         self.observation = np.zeros((slots, size))
-        self._episode = np.full(slots, -1, np.int64)
         self._expected = [-1] * slots  # the episode of the slot's last `simulator.expect`
-        self._steps = np.zeros(slots, np.int64)
-        self._return = np.zeros(slots)
-        # Which slots have had a success in their current episode, and met each of the criteria.
-        self.success = np.zeros(slots, bool)
-        self._criteria = {name: np.zeros(slots, bool) for name in simulator.criteria}
-        self._counters = len(_COUNTERS) + len(self._criteria)
-        self.state_size = self._counters + size + simulator.state_size
+        self._counters = np.zeros((slots, _SUCCESS + 1 + len(simulator.criteria)))
+        self._counters[:, _EPISODE] = -1.0
+        self.state_size = self._counters.shape[1] + size + simulator.state_size
 
     def start(self, slot: int, options: Mapping[str, Any] | None = None) -> Array:
         """Start the slot's next episode and return its first observation."""
-        self._episode[slot] += 1
-        rng = self._generator(slot, int(self._episode[slot]))
-        self._steps[slot] = 0
-        self._return[slot] = 0.0
-        self.success[slot] = False
-        for met in self._criteria.values():
-            met[slot] = False
+        self._counters[slot, _STEPS:] = 0.0
+        self._counters[slot, _EPISODE] += 1
+        rng = self._generator(slot, int(self._counters[slot, _EPISODE]))
         self.observation[slot] = self.simulator.reset(slot, rng, options)
         return self.observation[slot].copy()
 
     def expect_next(self) -> None:
         """Let the simulator prepare the next episodes, if it has not yet."""
-        for slot, following in enumerate((self._episode + 1).tolist()):
-            if self._expected[slot] != following:
+        for slot, episode in enumerate(self._counters[:, _EPISODE].tolist()):
+            if self._expected[slot] != (following := int(episode) + 1):
                 self._expected[slot] = following
                 self.simulator.expect(slot, self._generator(slot, following))
 
@@ -76,12 +68,12 @@ class Episodes:
     def set_stream(self, slot: int, stream: tuple[int, ...]) -> None:
         """Let the slot's next episode be the first one of `stream`."""
         self.streams[slot] = stream
-        self._episode[slot] = -1
+        self._counters[slot, _EPISODE] = -1
         self._expected[slot] = -1
 
     def restart(self, slot: int, options: Mapping[str, Any] | None) -> Array:
         """Start the slot's current episode again, with `options`."""
-        self._episode[slot] -= 1
+        self._counters[slot, _EPISODE] -= 1
         return self.start(slot, options)
 
     def start_all(self) -> Array:
@@ -100,12 +92,10 @@ class Episodes:
 
     def count(self, result: Step) -> tuple[Step, list[Outcome]]:
         """Count a step that the simulator has made, as `step` does."""
-        self._steps += 1
-        self._return += result.reward
-        self.success |= result.success
-        for name, met in self._criteria.items():
-            met |= result.criteria[name]
-        cut = self._steps >= self.horizon_steps
+        self._counters[:, _STEPS] += 1
+        self._counters[:, _RETURN] += result.reward
+        self._note(result.success, result.criteria)
+        cut = self._counters[:, _STEPS] >= self.horizon_steps
         cut |= result.truncated
         cut |= result.diverged
         self.observation[:] = result.observation
@@ -116,67 +106,61 @@ class Episodes:
         truncated = cut > result.terminated  # cut and not terminated
         return result._replace(truncated=truncated), outcomes
 
+    @property
+    def success(self) -> Array:
+        """Return which slots have had a success in their current episode, [slots] bool."""
+        return self._counters[:, _SUCCESS] > 0
+
+    def _note(self, success: Array, criteria: Mapping[str, Array]) -> None:
+        """Note in which slots there was a success [slots], and each of the criteria was met."""
+        flags = (success, *(criteria[name] for name in self.simulator.criteria))
+        for met, flag in zip(self._counters.T[_SUCCESS:], flags, strict=True):
+            np.maximum(met, flag, out=met)
+
     def steps_left(self) -> int:
         """Return the number of steps until the first slot reaches the horizon."""
-        return self.horizon_steps - int(self._steps.max())
+        return self.horizon_steps - int(self._counters[:, _STEPS].max())
 
     def count_rolled(self, rolled: Rolled) -> list[Outcome]:
         """Count the steps of a roll of at most `steps_left`; return the episodes that ended."""
         steps = len(rolled.reward)
         if not steps:
             return []
-        self._steps += steps
+        self._counters[:, _STEPS] += steps
         # One after the other, as `count` adds them.
-        self._return[:] = np.add.accumulate(np.vstack([self._return, rolled.reward]))[-1]
-        self.success |= rolled.success.any(axis=0)
-        for name, met in self._criteria.items():
-            met |= rolled.criteria[name].any(axis=0)
+        earned = np.vstack([self._counters[:, _RETURN], rolled.reward])
+        self._counters[:, _RETURN] = np.add.accumulate(earned)[-1]
+        criteria = {name: np.max(met, axis=0) for name, met in rolled.criteria.items()}
+        self._note(np.max(rolled.success, axis=0), criteria)
         self.observation[:] = rolled.observation[-1]
         outcomes = []
-        none = np.zeros(len(self._steps), bool)
-        for slot in (self._steps >= self.horizon_steps).nonzero()[0].tolist():
+        none = np.zeros(self.simulator.slots, bool)
+        ended = self._counters[:, _STEPS] >= self.horizon_steps
+        for slot in ended.nonzero()[0].tolist():
             outcomes.append(self._outcome(slot, rolled.success[-1], none))
             self.start(slot)
         return outcomes
 
     def _outcome(self, slot: int, success: Array, diverged: Array) -> Outcome:
+        _, steps, total, succeeded, *met = self._counters[slot].tolist()
         return Outcome(
             slot=slot,
-            steps=int(self._steps[slot]),
-            episode_return=float(self._return[slot]),
-            success=bool(self.success[slot]),
+            steps=int(steps),
+            episode_return=total,
+            success=bool(succeeded),
             last_success=bool(success[slot]),
             diverged=bool(diverged[slot]),
-            criteria={name: bool(met[slot]) for name, met in self._criteria.items()},
+            criteria=dict(zip(self.simulator.criteria, map(bool, met), strict=True)),
         )
 
     def get_state(self, slot: int) -> Array:
         """Return everything that determines the slot's future, [state_size] float64."""
-        counters = (
-            self._episode[slot],
-            self._steps[slot],
-            self._return[slot],
-            self.success[slot],
-            *(met[slot] for met in self._criteria.values()),
-        )
-        return np.concatenate(
-            [
-                np.asarray(counters, np.float64),
-                self.observation[slot],
-                self.simulator.get_state(slot),
-            ]
-        )
+        parts = (self._counters[slot], self.observation[slot], self.simulator.get_state(slot))
+        return np.concatenate(parts)
 
     def set_state(self, slot: int, state: Array) -> None:
         """Continue from a state that `get_state` returned."""
-        counters, rest = state[: self._counters], state[self._counters :]
-        size = self.observation.shape[1]
-        self._episode[slot] = int(counters[0])
+        ends = np.cumsum([self._counters.shape[1], self.observation.shape[1]])
+        self._counters[slot], self.observation[slot], own = np.split(state, ends)
         self._expected[slot] = -1
-        self._steps[slot] = int(counters[1])
-        self._return[slot] = counters[2]
-        self.success[slot] = bool(counters[3])
-        for met, flag in zip(self._criteria.values(), counters[len(_COUNTERS) :], strict=True):
-            met[slot] = bool(flag)
-        self.observation[slot] = rest[:size]
-        self.simulator.set_state(slot, rest[size:])
+        self.simulator.set_state(slot, own)

@@ -5,7 +5,7 @@ A worker has not imported what registers a user's environments, so it is sent th
 
 import dataclasses
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -29,9 +29,6 @@ from recall.worlds.sequences import parse_sequence, sequence_names
 # Maps a world to its namespace, the part of the id before the slash.
 _NAMESPACES = {"continual_world": "ContinualWorld", "pointworld": "PointWorld"}
 _VERSION = "v1"
-
-# Ids that were sent to this process and could not be read here, with the reasons.
-_unreadable: dict[str, str] = {}
 
 
 def register_all() -> None:
@@ -84,9 +81,11 @@ def known_spec(task: str) -> EnvSpec:
     try:
         return gymnasium.spec(name)
     except gymnasium.error.Error as error:
-        why = _unreadable.get(name, f"Gymnasium says: {str(error).rstrip('.')}")
         known = (f"{GYMNASIUM_PREFIX}{known}" for known in gymnasium.registry)
-        hint = f"{why}. Load the module that registers it: --plugin, or import it in Python."
+        hint = (
+            f"Gymnasium says: {str(error).rstrip('.')}. Load the module that registers it: "
+            "--plugin, or import it in Python."
+        )
         raise UnknownNameError("Gymnasium task", task, known, hint) from error
 
 
@@ -106,6 +105,7 @@ class Registrations(NamedTuple):
 
     worlds: dict[str, str]  # of plug-ins: name and module
     gym_specs: dict[str, bytes]  # by id, pickled; none if no task is Gymnasium's
+    needed: frozenset[str]  # ids that are tasks themselves
 
     def register(self) -> None:
         """Register them in this process."""
@@ -117,28 +117,22 @@ class Registrations(NamedTuple):
             try:
                 gymnasium.registry[name] = cloudpickle.loads(content)
             except Exception as error:  # its module may raise anything here; nobody may need it
+                if name in self.needed:
+                    raise BadValueError(
+                        f"task {GYMNASIUM_PREFIX}{name} is registered in the main process, but a "
+                        f"worker process cannot read it ({described(error)})"
+                    ) from error
                 # Gymnasium's own environment of this id is not what was meant.
                 gymnasium.registry.pop(name, None)
-                _unreadable[name] = (
-                    f"it is registered in the main process, but a worker process cannot read it "
-                    f"({type(error).__name__}: {error})"
-                )
 
 
 def registrations_for(tasks: Collection[Any]) -> Registrations:
     """Return what a worker process needs to make the environments of these tasks."""
-    needed = any(is_gymnasium(task) for task in tasks)
-    return Registrations(registered_worlds(), _sendable_specs(tasks) if needed else {})
-
-
-def _sendable_specs(tasks: Iterable[Any]) -> dict[str, bytes]:
-    """Return every registered environment: those of these tasks may make others by their ids.
-
-    One that cannot be sent is an error only if it is itself a task.
-    """
-    needed = {_module_and_id(task)[1]: task for task in tasks if isinstance(task, str)}
+    specs = gymnasium.registry if any(is_gymnasium(task) for task in tasks) else {}
+    needed = frozenset(_module_and_id(task)[1] for task in tasks if isinstance(task, str))
     sent = {}
-    for name, spec in gymnasium.registry.items():
+    # All of them, because an environment may make others by their ids.
+    for name, spec in specs.items():
         entry = spec.entry_point
         try:
             if isinstance(entry, str) and entry.startswith("__main__:"):  # another module there
@@ -148,7 +142,7 @@ def _sendable_specs(tasks: Iterable[Any]) -> dict[str, bytes]:
         except Exception as error:  # a user's objects may raise anything when they are pickled
             if name in needed:
                 raise BadValueError(
-                    f"task {needed[name]!r} cannot be sent to a worker process ({error}): register "
-                    "it with an entry point and arguments that can be pickled"
+                    f"task {GYMNASIUM_PREFIX}{name} cannot be sent to a worker process ({error}): "
+                    "register it with an entry point and arguments that can be pickled"
                 ) from error
-    return sent
+    return Registrations(registered_worlds(), sent, needed)

@@ -129,11 +129,9 @@ class GymnasiumSimulator(Simulator):
             self.set_state(slot, state)
         picture = self._drawn(self._envs[slot].render)
         if not isinstance(picture, np.ndarray) or picture.shape[2:] not in ((3,), (4,)):
-            kind = (
-                f"an array of shape {picture.shape}" if hasattr(picture, "shape") else repr(picture)
-            )
+            given = getattr(picture, "shape", picture)
             raise DrawingError(
-                f"{self.task} cannot be drawn: render() returned {kind:.80}, not an image"
+                f"{self.task} cannot be drawn: render() returned {given!r:.80}, not an image"
             )
         return np.asarray(picture[..., :3], np.uint8)
 

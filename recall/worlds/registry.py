@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -96,15 +97,6 @@ def refuse_nameless(task: Task) -> None:
         )
 
 
-def refuse_instance(task: Any) -> None:
-    """Raise an error for an environment that is given itself, instead of a function making it."""
-    if not isinstance(task, type) and hasattr(task, "reset") and hasattr(task, "step"):
-        raise BadValueError(
-            f"task {task} is an environment; give a function that makes it, since every run and "
-            "worker process needs its own"
-        )
-
-
 def tasks_in(given: Task | Iterable[Task]) -> list[Task]:
     """Return the one or several tasks that an argument holds, all of them known ones."""
     several = isinstance(given, Iterable) and not isinstance(given, str | type)
@@ -117,7 +109,11 @@ def tasks_in(given: Task | Iterable[Task]) -> list[Task]:
 def world_of(task: Task) -> str:
     """Return the world of a task. Raises UnknownNameError for an unknown name."""
     if not isinstance(task, str):
-        refuse_instance(task)
+        if not isinstance(task, type) and hasattr(task, "reset") and hasattr(task, "step"):
+            raise BadValueError(
+                f"task {task} is an environment; give a function that makes it, since every run "
+                "and worker process needs its own"
+            )
         if callable(task):
             return GYMNASIUM
         raise BadValueError(
@@ -155,11 +151,8 @@ def is_task(name: str) -> bool:
 
 def _world_with(task: str) -> str | None:
     """Return the world that has a task; installed packages are asked only after the others."""
-
-    def found(worlds: Iterable[str]) -> str | None:
-        return next((world for world in worlds if task in tasks_of(world)), None)
-
-    return found(_WORLDS.known()) or found(_WORLDS)
+    worlds = chain(_WORLDS.known(), _WORLDS)
+    return next((world for world in worlds if task in tasks_of(world)), None)
 
 
 def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulator":

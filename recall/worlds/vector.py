@@ -19,14 +19,12 @@ from recall.worlds.env import (
     refuse_horizon,
     step_info,
 )
-from recall.worlds.processes import ProcessSlots
 from recall.worlds.registry import Task, tasks_in
 from recall.worlds.simulator import Array
-from recall.worlds.slots import Board, Slots, Stream
+from recall.worlds.slots import Board, ProcessSlots, Slots, Stream
 
 _RenderMode = Literal["rgb_array"]
 _FLAGS = ("success", "episode_success", "diverged")
-StepResult = tuple[Array, Array, Array, Array, dict[str, Any]]
 
 
 class TaskVectorEnv(VectorEnv[Array, Array, Array]):
@@ -105,7 +103,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
             self._board[name][slots] = False
         return self._observation(), self._infos(slots)
 
-    def step(self, actions: Array) -> StepResult:
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Step every slot. Invalid actions raise BadValueError before any slot is stepped."""
         self._check_open()
         if not self._started:

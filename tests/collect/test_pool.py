@@ -21,7 +21,7 @@ from recall.settings import ScheduleSettings, WorldSettings
 from recall.training.agents import agent_of
 from recall.worlds import workers as workers_module
 from recall.worlds.simulator import TaskFailedError
-from recall.worlds.workers import Abandoned, WorkerDiedError, never
+from recall.worlds.workers import Abandoned, never
 from tests.factories import environments
 from tests.factories.environments import Exiting, Fleeting, Hanging, Point
 from tests.factories.fleets import small_spec
@@ -108,15 +108,6 @@ def test_an_exception_in_a_task_is_told_with_its_place():
     message = f"task Exiting: step() raised SystemExit: 3 ({environments.__file__}:"
     assert str(caught.value).startswith(message)
     assert "Traceback" in caught.value.__notes__[0], "for --debug"
-
-
-def test_a_worker_that_is_killed_every_time_says_what_helps():
-    with small_pool("point-rich") as (pool, _):
-        pool.restarts_per_order = 0
-        for worker in pool.process_ids():
-            os.kill(worker, signal.SIGKILL)
-        with pytest.raises(WorkerDiedError, match=r"SIGKILL, .*memory.*`--workers`"):
-            pool.begin((0,), fresh=(0,))
 
 
 def test_a_step_that_hangs_is_named_and_does_not_keep_a_stop_waiting(monkeypatch):

@@ -131,21 +131,12 @@ def test_changed_values_are_refused_or_used(made, data):
             restore(each, was)
 
 
+@pytest.mark.parametrize(("folder", "files"), [("made", FILES), ("archived", ARCHIVED)])
 @many
 @given(data=st.data())
-def test_damaged_files_are_refused_or_left_out(made, data):
+def test_damaged_files_are_refused_or_left_out(request, folder, files, data):
     """Any file cut short, flipped, filled with anything, lost, or a folder."""
-    check_damaged(made, FILES, data)
-
-
-@many
-@given(data=st.data())
-def test_damaged_archives_are_refused_or_left_out(archived, data):
-    """The same, for the files of an archive."""
-    check_damaged(archived, ARCHIVED, data)
-
-
-def check_damaged(made, files, data):
+    made = request.getfixturevalue(folder)
     policies = sorted(path.relative_to(made).as_posix() for path in made.glob("policies/*/*"))
     path = path_of(made, data.draw(st.sampled_from([*files, *policies])))
     before = path.read_bytes()

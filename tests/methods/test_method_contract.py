@@ -25,9 +25,8 @@ def shapes(tree: Any) -> Any:
 
 def saved_and_restored(state: LearnerState, folder: Path) -> LearnerState:
     checkpoints = Checkpoints(folder)
-    checkpoints.save(state, {})
-    found = checkpoints.restore(lambda metadata: state, lambda metadata: None)
-    checkpoints.close()
+    checkpoints.save(state, {}, {})
+    found = checkpoints.restore(state, lambda metadata: None)
     return jax.tree.map(jnp.asarray, found[0])
 
 

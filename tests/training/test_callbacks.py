@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import recall
-from recall.errors import RecallError
 from recall.training.callbacks import Callback, CallbackList
 from recall.training.display import Display
-from recall.training.loggers import TensorBoardCallback, TrackioCallback, WandbCallback
+from recall.training.loggers import TensorBoardCallback, TrackioCallback
 from tests.factories.events import Seen, events
 from tests.factories.fleets import (
     CHANGES,
@@ -92,13 +91,6 @@ def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
     assert sorted(events(tmp_path / "tensorboard" / name)) == sorted(whole)
 
 
-@pytest.mark.parametrize("kind", [WandbCallback, TrackioCallback])
-def test_without_a_tracker_the_way_to_it_is_told(kind, monkeypatch):
-    monkeypatch.setattr(kind, "package", "not_there")
-    with pytest.raises(RecallError, match=r"pip install not_there"):
-        kind("project")
-
-
 def test_trackio_has_every_number_of_every_run(tmp_path, monkeypatch):
     """Two runs at once, which go on in the same trackio runs when the fleet resumes."""
     pytest.importorskip("trackio", reason="trackio is not installed")
@@ -129,15 +121,9 @@ def test_weights_and_biases_has_a_run_for_each_run(tmp_path, monkeypatch):
     assert all(path.stat().st_size > 1000 for path in written)
 
 
-def status_at(total_steps, method="recall", **changes):
-    """The status of the small fleet, which never runs."""
-    status = Display()
-    status.on_start(small_spec(method, **changes), Path("nowhere"), total_steps)
-    return status
-
-
 def test_no_end_is_foretold_from_steps_without_updates():
-    status = status_at(0, update_after=150)
+    status = Display()
+    status.on_start(small_spec(update_after=150), Path("nowhere"), 0)
     for steps in (50, 100):
         status.on_steps(steps)
     assert status.speed()
@@ -146,31 +132,6 @@ def test_no_end_is_foretold_from_steps_without_updates():
     assert not status.time_left(450)
     status.on_steps(200)
     assert status.time_left(400).endswith("left")
-
-
-def test_views_name_the_task_and_say_how_far_an_evaluation_is_behind():
-    assert status_at(450, "multi_task").stage_name() == "2 tasks at once"
-    status = status_at(300)
-    assert status.evaluation() == ""
-    status.on_evaluation_start(300)
-    assert status.evaluation() == "evaluating step 300"
-    status.on_steps(450)
-    assert status.stage_name() == "task 2 of 2: point-poor"
-    assert status.evaluation() == "evaluating step 300, 150 steps behind"
-    status.on_evaluation(300, [])
-    assert status.evaluation() == ""
-
-
-def test_compiling_does_not_count_for_the_speed():
-    status, clock = status_at(0), iter(range(1000))
-    status.bars.get_time = lambda: next(clock) / 2.0 - status._compiled
-    for bar in status.bars.tasks:
-        bar._get_time = status.bars.get_time
-    for steps in range(100, 250, 50):
-        status.on_steps(steps)
-    before = status.speed()
-    status.on_compiled(30.0)
-    assert status.speed() == before
 
 
 class StopAt(Callback):

@@ -1,5 +1,6 @@
-"""Evaluations run beside training, and it does not matter when they are finished."""
+"""Evaluations run beside training, whenever they are finished, and records of every step."""
 
+import json
 import os
 import signal
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ import pytest
 
 from recall.collect.evaluation_pool import deal
 from recall.collect.messages import Episode
+from recall.runs.store import read
 from recall.training.callbacks import Callback
 from recall.training.evaluation import Evaluation
 from recall.worlds.episodes import Outcome
@@ -121,3 +123,51 @@ def test_an_evaluation_records_the_share_of_episodes_that_met_each_criterion():
     (record,) = evaluation.records(results)
     assert (record["success"], record["success_v1"], record["success_v2"]) == (0.25, 0.75, 0.25)
     assert (record["last_success"], record["return"]) == (0.0, 1.0)
+
+
+@pytest.mark.slow
+def test_a_run_that_fails_before_an_evaluation_is_not_evaluated(tmp_path):
+    """Even where no burst is recorded at that step."""
+
+    class FailFirst(Callback):
+        def on_steps(self, total_steps):
+            if total_steps == 50:
+                state = self.trainer.state
+                self.trainer.state = state._replace(failed_at=state.failed_at.at[0].set(7))
+
+        def on_evaluation(self, total_steps, records):
+            evaluated[total_steps] = {record["run"] for record in records}
+
+    evaluated: dict[int, set[int]] = {}
+    callback = FailFirst()
+    spec = small_spec(evaluate_every=100, record_every=300)
+    callback.trainer = start(spec, tmp_path, callback)
+    run(callback.trainer)
+    assert evaluated[100] == {1}
+    assert set(evaluated) == {100, 200, 300, 400, 500, 600}
+
+
+@pytest.mark.slow
+def test_the_last_episodes_of_a_task_are_recorded_before_the_next_task_starts(tmp_path):
+    """An episode of point-rich pays a thousand times as much as one of point-poor."""
+    spec = small_spec("fine_tuning", "point-rich,point-poor", steps_per_task=250, record_every=100)
+    run(start(spec, tmp_path))
+    lines = (tmp_path / "training.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines if '"episode_return"' in line]
+    returns = {r["step"]: abs(r["episode_return"]) for r in records if r["run"] == 0}
+    assert list(returns) == [100, 200, 250, 350, 450, 500]
+    assert min(returns[step] for step in (100, 200, 250)) > 100 * max(
+        returns[step] for step in (350, 450, 500)
+    )
+
+
+@pytest.mark.slow
+def test_networks_are_not_measured_without_transitions_of_the_current_task(tmp_path):
+    """Multi-task's last task is collected for last, and evaluations may come before that."""
+    tasks = "point-rich,point-poor,point-slide"
+    spec = small_spec("multi_task", sequence=tasks, evaluate_every=50)
+    run(start(spec, tmp_path))
+    trained = read(tmp_path)
+    measured = [record["step"] for record in trained.training if "rank_q" in record]
+    assert min(measured) == 150
+    assert {record["step"] for record in trained.evaluations} >= {50, 100, 150}

@@ -25,7 +25,7 @@ from tests.factories.processes import children_of, is_alive, recall_process, wai
 
 
 def a_checkpoint(folder):
-    return [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
+    return list(folder.glob("checkpoints/*.npz"))
 
 
 @pytest.mark.slow

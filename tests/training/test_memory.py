@@ -20,16 +20,6 @@ from tests.factories.fleets import CHANGES, SEQUENCE, left_by, small_spec
 GIB = 1 << 30
 
 
-def test_what_fits_is_the_last_thing_that_fits():
-    spec = small_spec(steps_per_task=10_000_000, replay_capacity=10_000_000)
-    each = run_bytes(spec)
-    check_memory(spec, Memory(GIB, 2 * each))
-    with pytest.raises(TooLargeError, match=r"2 runs .* enough for 1"):
-        check_memory(spec, Memory(GIB, 2 * each - 1))
-    with pytest.raises(TooLargeError, match="enough for 0"):
-        check_memory(spec, Memory(GIB, each - 1))
-
-
 def test_on_a_cpu_the_processes_count_too():
     spec = small_spec()
     # A worker that collects, one that evaluates, and the policies that these play.

@@ -17,7 +17,7 @@ from tests.factories.fleets import (
     small_spec,
     start,
 )
-from tests.training.test_damage import damaged_file, truncate
+from tests.training.test_damage import checkpoints, truncate
 
 EVENTS = 32  # that a callback of the small fleet is told of
 OFTEN = CHANGES["checkpoint_minutes"]
@@ -147,7 +147,7 @@ def test_what_the_checkpoint_before_needs_is_kept_where_only_a_sample_of_a_task_
     run(start(SAMPLE, tmp_path / "whole"))
     with pytest.raises(CrashError):
         run(start(SAMPLE, tmp_path / "crashed", CrashAt(15)))
-    truncate(damaged_file(tmp_path / "crashed"))
+    truncate(checkpoints(tmp_path / "crashed")[-1])
     trainer, complaints = go_on(tmp_path / "crashed")
     assert len(complaints) == 1
     run(trainer)

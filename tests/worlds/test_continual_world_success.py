@@ -136,22 +136,6 @@ def test_an_episode_remembers_its_successes_also_when_it_is_saved(rolls):
         assert outcome.criteria == {"success_v1": False, "success_v2": False}
 
 
-def test_a_vector_tells_the_criteria_of_this_step_and_of_the_last_one():
-    env = recall.make_vec("hammer", 2, horizon=2, seed=0, autoreset_mode="SameStep")
-    _, first = env.reset()
-    assert first["success_v1"].tolist() == [False, False]
-    ((_, episodes),) = env._slots.groups
-    set_nail(episodes.simulator, 1, 0.06)
-    *_, infos = env.step(np.zeros((2, 4)))
-    *_, last = env.step(np.zeros((2, 4)))
-    for told in (infos, last, last["final_info"]):
-        assert told["success"].tolist() == told["success_v1"].tolist() == [False, True]
-        assert told["success_v2"].tolist() == [False, False]
-        assert told["_success_v2"].tolist() == [True, True]
-    *_, infos = env.step(np.zeros((2, 4)))
-    assert infos["success_v1"].tolist() == [False, False]
-
-
 class Alien(Blank):
     """A task of another world with the spaces of Continual World."""
 

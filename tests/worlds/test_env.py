@@ -42,15 +42,6 @@ def test_gymnasiums_checker_draws_in_every_mode(name, monkeypatch):
     env.close()
 
 
-def test_a_window_without_a_display_is_refused_with_the_way_out(monkeypatch):
-    pygame = pytest.importorskip("pygame", reason="pygame is not installed")
-    pygame.display.quit()
-    for name in ("SDL_VIDEODRIVER", "DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(RecallError, match=r"human.*rgb_array"):
-        recall.make("point-rich", render_mode="human")
-
-
 def test_an_episode_is_cut_at_the_horizon_and_tells_how_it_went():
     env = recall.make(counter, horizon=5)
     _, first = env.reset(seed=0)
@@ -164,9 +155,3 @@ def test_unknown_reset_options_cameras_and_sizes_are_refused():
         recall.make("push", camera_name="corner9")
     with pytest.raises(BadValueError, match="width is 0"):
         recall.make("push", width=0)
-
-
-@pytest.mark.parametrize("use", [recall.make, recall.make_vec])
-def test_an_environment_instead_of_a_function_is_refused_with_the_way_out(use):
-    with pytest.raises(BadValueError, match=r"is an environment; give a function"):
-        use(gymnasium.make("Pendulum-v1"))

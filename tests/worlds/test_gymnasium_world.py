@@ -8,7 +8,7 @@ import pytest
 from gymnasium.spaces import Box
 
 import recall
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError
 from recall.worlds.gym_world import GymnasiumSimulator, reports_success
 from tests.factories.environments import (
     Point,
@@ -95,20 +95,6 @@ def test_spaces_that_cannot_be_used_are_refused(task, words):
     assert all(word in str(caught.value) for word in words)
 
 
-def test_unknown_ids_are_told_with_the_nearest():
-    told = "unknown Gymnasium task 'gym:Pendulu-v1'; did you mean 'gym:Pendulum-v1'"
-    with pytest.raises(UnknownNameError, match=told) as caught:
-        GymnasiumSimulator("gym:Pendulu-v1", 1)
-    assert len(str(caught.value)) < 400
-
-
-def test_a_function_whose_environment_shows_nothing_says_so():
-    simulator = GymnasiumSimulator(counter, 1, 10)
-    simulator.reset(0, generator(0))
-    with pytest.raises(BadValueError, match="render_mode None"):
-        simulator.render(0)
-
-
 class OldReset(Point):
     """Resets to an array of two numbers, which could be unpacked like a pair."""
 
@@ -144,12 +130,10 @@ def play(env):
         (OldReset, "reset of OldReset returned 1 value"),
         (answering(observation=np.zeros((1, 3))), "observation of shape (1, 3)"),
         (answering(observation=["1", "2", "3"]), "['1', '2', '3']"),
-        (answering(observation=[[1.0], [2.0, 3.0]]), "[[1.0], [2.0, 3.0]]"),
         (answering(info=None), "None as its info"),
         (answering(terminated="False"), "'False' as terminated"),
         (answering(terminated=-0.37), "-0.37 as terminated"),  # the reward in its place
         (answering(reward=None), "None as its reward"),
-        (answering(reward=1 + 2j), "(1+2j) as its reward"),
     ],
 )
 def test_answers_of_another_form_are_refused(task, reason):
@@ -158,11 +142,11 @@ def test_answers_of_another_form_are_refused(task, reason):
     assert task.__name__ in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [True, 1, np.True_, np.float32(1.0), np.array([True])])
-def test_numbers_and_ends_may_have_any_real_type(value):
-    for name in ("reward", "terminated", "truncated"):
-        _, *values, _ = play(recall.make(answering(**{name: value}), horizon=10))
-        assert values == [1.0, name == "terminated", name == "truncated"]
+def test_numbers_and_ends_may_have_any_real_type():
+    for value in (True, 1, np.True_, np.float32(1.0), np.array([True])):
+        for name in ("reward", "terminated", "truncated"):
+            _, *values, _ = play(recall.make(answering(**{name: value}), horizon=10))
+            assert values == [1.0, name == "terminated", name == "truncated"]
 
 
 def train(task, folder):

@@ -1,22 +1,18 @@
 """Names of tasks, worlds and sequences, and what they choose."""
 
-import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from recall.config.resolve import resolve
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import WorldSettings
-from recall.worlds.env import make
 from recall.worlds.registry import (
     default_horizon_steps,
     horizon_steps,
     task_names,
     tasks_of,
-    world_of,
 )
 from recall.worlds.sequences import parse_sequence, sequence_names
 from recall.worlds.task_names import as_tasks, chosen_positions, numbered, positions_of
@@ -29,41 +25,12 @@ CW10 = (
 CW3_6 = parse_sequence("cw3-6").tasks
 
 
-def test_every_name_is_unique_and_leads_back_to_its_world():
-    names = task_names()
-    assert len(names) == len(set(names)) >= 14
-    for world in {world_of(name) for name in names}:
-        assert {world_of(task) for task in tasks_of(world)} == {world}
-    with pytest.raises(UnknownNameError, match=r"did you mean 'window-close'\?.*gym:<id>"):
-        world_of("window-clos")
-
-
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ({"reward": "v3"}, ("reward 'v3'", "v1, v2")),
-        ({"observation": "clasic"}, ("observation 'clasic'", "mean 'classic'", "full")),
-        ({"horizon": 0}, ("horizon_steps is 0", "at least 1")),
-    ],
-)
-def test_bad_settings_are_refused_also_where_they_change_nothing(bad, words):
-    for task in ("push", "gym:Pendulum-v1"):
-        with pytest.raises((UnknownNameError, BadValueError)) as caught:
-            make(task, **bad)
-        assert all(word in str(caught.value) for word in words)
-
-
 def test_a_horizon_is_the_users_or_else_the_worlds():
     assert default_horizon_steps("window-close") == 200
     assert default_horizon_steps("gym:MountainCarContinuous-v0") == 999
     assert horizon_steps("window-close", WorldSettings(horizon_steps=30)) == 30
-    with pytest.raises(BadValueError, match=r"counter declares no time limit") as caught:
+    with pytest.raises(BadValueError, match=r"counter declares no time limit"):
         default_horizon_steps(counter)
-    (for_make,) = re.findall(r"(\w+)=200 to recall.make ", str(caught.value))
-    make(counter, **{for_make: 200}).close()
-    (for_train,) = re.findall(r"(\w+)=200 to recall.train", str(caught.value))
-    world = resolve("recall", [counter], changes={for_train: 200}).settings.world
-    assert world.horizon_steps == 200
 
 
 def test_names_are_listed_without_loading_mujoco_or_jax():
@@ -98,6 +65,7 @@ def test_every_listed_sequence_is_made_of_known_tasks():
     assert len(names) == len(set(names)) == 8 + 8 + 2 + 100 + 1
     for name in names:
         assert set(tasks(name)) <= set(task_names())
+    assert len(task_names()) == len(set(task_names())) >= 14
 
 
 def test_a_sequence_of_ones_own():
@@ -114,17 +82,12 @@ def test_a_sequence_of_ones_own():
         ("hamer", "unknown sequence 'hamer'; did you mean 'hammer'"),
         ("hammer,pushwall", "unknown task 'pushwall'; did you mean 'push-wall'"),
         ("Pendulum-v1", r"is gym:Pendulum-v1 here\."),
-        ("push,Pendulum-v1", r"is gym:Pendulum-v1 here\."),
+        ("", "empty task name"),
+        ("hammer,,push", "empty task name"),
     ],
 )
 def test_unknown_names_are_told_with_the_nearest(name, told):
-    with pytest.raises(UnknownNameError, match=told):
-        parse_sequence(name)
-
-
-@pytest.mark.parametrize("name", ["", "hammer,,push", "hammer,"])
-def test_empty_places_are_refused(name):
-    with pytest.raises(BadValueError, match="empty task name"):
+    with pytest.raises((UnknownNameError, BadValueError), match=told):
         parse_sequence(name)
 
 

@@ -66,12 +66,3 @@ def test_an_expected_episode_does_not_settle_when_it_starts(change, monkeypatch)
     episodes.start(0)
     with pytest.raises(AssertionError, match="settled at the reset"):
         episodes.start(0)  # not expected
-
-
-def test_an_episode_that_was_not_expected_settles_by_itself():
-    expected, other = episodes_of("peg-unplug-side", 1), episodes_of("peg-unplug-side", 1)
-    expected.expect_next()
-    for episodes in (expected, other):
-        episodes.set_stream(0, (8, 0))
-        episodes.start(0)
-    np.testing.assert_array_equal(expected.get_state(0), other.get_state(0))

@@ -155,6 +155,7 @@ def test_a_vector_without_a_seed_has_new_episodes_and_options_reach_every_slot()
         (POINTS, {}, "3 tasks for 2 slots"),
         (3, {}, "task 3 is neither a name nor a function"),
         (["push", None], {}, "task None is neither"),
+        (gymnasium.make("Pendulum-v1"), {}, "is an environment; give a function"),
         (
             ["point-rich", "gym:Pendulum-v1"],
             {},

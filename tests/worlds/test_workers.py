@@ -12,7 +12,6 @@ import pytest
 from gymnasium.error import ClosedEnvironmentError
 
 import recall
-from recall.worlds import workers
 from recall.worlds.workers import Answers, TaskFailedError, WorkerDiedError, WorkerGroup
 from tests.factories.environments import Counter, counter, failing
 from tests.factories.processes import is_alive, wait_for
@@ -99,16 +98,6 @@ def test_a_state_that_cannot_be_put_back_is_told_with_its_task(monkeypatch):
     with pytest.raises(TaskFailedError, match="task adding: TypeError"):
         ask(adders, 5, 6)
     adders.close()
-
-
-def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatch):
-    monkeypatch.delattr(os, "memfd_create")
-    descriptor = workers._make_memory(4096)
-    try:
-        status = os.fstat(descriptor)
-        assert (status.st_size, status.st_nlink) == (4096, 0)
-    finally:
-        os.close(descriptor)
 
 
 PARENT = """

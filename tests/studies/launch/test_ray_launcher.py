@@ -119,8 +119,7 @@ def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, u
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, cluster.address, str(folder)])
 
     def saved():
-        found = folder.glob("*/checkpoints/*")
-        return {path.parents[1].name for path in found if path.name.isdigit()}
+        return {path.parents[1].name for path in folder.glob("*/checkpoints/*.npz")}
 
     begun = wait_for(saved, "a checkpoint")
     driver.kill()

@@ -136,7 +136,9 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     trainer.flush()
     trainer.evaluation.finish()
     jax.block_until_ready(trainer.state)
-    together, waited = _train(trainer, chunks)
+    start = time.perf_counter()
+    _train(trainer, chunks)
+    together = time.perf_counter() - start
 
     # What goes on in other threads would disturb the learner and the workers alone.
     trainer.recorder.write_networks(trainer.progress)
@@ -166,30 +168,20 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         "learner_alone_per_s": runs * steps / learning,
         "workers_alone_per_s": runs * steps / collecting,
         "learner_waits": max(0.0, 1.0 - learning / together),
-        "waits_for_evaluation": waited / together,
     }
 
 
-def _train(trainer: Trainer, chunks: int) -> tuple[float, float]:
-    """Train at the default evaluation interval; return the seconds, and those spent waiting.
+def _train(trainer: Trainer, chunks: int) -> None:
+    """Train at the default evaluation interval.
 
     Every evaluation starts at the beginning of its interval and is waited for at the end, where
     the next one would be due.
     """
-    waited = 0.0
-    start = time.perf_counter()
     for chunk in range(chunks):
         if chunk % CHUNKS == 0:
-            waited += _wait(trainer)
+            trainer.evaluation.finish()
             trainer.evaluate()
         trainer.advance()
         trainer.evaluation.report_finished()
     jax.block_until_ready(trainer.state)
-    waited += _wait(trainer)
-    return time.perf_counter() - start, waited
-
-
-def _wait(trainer: Trainer) -> float:
-    start = time.perf_counter()
     trainer.evaluation.finish()
-    return time.perf_counter() - start

@@ -1,13 +1,11 @@
 """`recall bench`: speeds on this machine, measured together with those of other libraries."""
 
 import itertools
-from typing import Any, Literal
+from typing import Any
 
 from recall.commands.show import AsJson, print_json, print_rows, tell
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.settings import RemedyName
-
-Precision = Literal["default", "float32", "bfloat16"]
+from recall.settings import PrecisionName, RemedyName
 
 
 def bench_worlds(steps_per_task: int = 4000, json: AsJson = False) -> None:
@@ -31,11 +29,11 @@ def bench_learner(
     runs: tuple[int, ...] = (1, 5, 40),
     tasks: int = 3,
     methods: tuple[str, ...] = ("fine_tuning", "perfect_memory", "recall"),
-    precision: Precision = "default",
+    precision: PrecisionName = "default",
     remedies: tuple[RemedyName, ...] = ("none",),
     json: AsJson = False,
 ) -> None:
-    """Measure updates per second at the paper's sizes, and the speed of a large matrix product.
+    """Measure updates per second at the paper's sizes.
 
     Args:
         runs: Numbers of runs to train at once; each gives a row.
@@ -61,7 +59,7 @@ def bench_learner(
 def bench_fleet(
     runs: tuple[int, ...] = (1, 8, 24, 40),
     method: str = "recall",
-    precision: Precision = "default",
+    precision: PrecisionName = "default",
     chunks: int | None = None,
     tasks: tuple[int, ...] = (3, 20),
     environments: int = 1,

@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 NotNegativeWhole = Annotated[int, Range(least=0)]
 
 
-# Arguments of training that a settings file may hold, and the options of a study instead.
-_OPTION_OF = {
-    "method": "--methods", "sequence": "--sequences", "seeds": "--seeds", "preset": "--preset"
-}  # fmt: skip
-
-
 @dataclass(frozen=True)
 class StudyOptions:
     """The options of `recall study`."""
@@ -96,10 +90,10 @@ class StudyOptions:
         in_file, changes = read_config(self.config) if self.config else ({}, {})
         preset = in_file.pop("preset", ARGUMENTS["preset"])
         given = values_by_name("--set", self.set)
-        places = {name: f"{name} in {self.config}" for name in in_file}
-        places |= {name: f"--set {name}" for name in given if name in ARGUMENTS}
-        for name, place in places.items():
-            raise BadValueError(f"{place}: a study has an option {_OPTION_OF[name]} for it")
+        wrong = [f"{name} in {self.config}" for name in in_file]
+        wrong += [f"--set {name}" for name in given if name in ARGUMENTS]
+        if wrong:
+            raise BadValueError(f"{wrong[0]}: use --methods, --sequences, --seeds or --preset")
         own = {name for each in study.variants for name in (*each.changes, *each.shares)}
         for name in given:
             if (last := name.replace("-", "_").rpartition(".")[2]) in own:
@@ -198,7 +192,8 @@ def _write_script(path: Path, options: StudyOptions, shards: int) -> None:
 
 
 def _tell_end(launch: "Launch", as_json: bool) -> None:
-    finished, failed = launch.finished, launch.failed_runs()
+    count, finished, failed = len(launch.fleets), launch.finished, launch.failed_runs()
+    left = count - len(finished)
     if as_json:
         print_json(
             {
@@ -212,10 +207,8 @@ def _tell_end(launch: "Launch", as_json: bool) -> None:
     else:
         runs = sum(len(fleet.spec.runs) for fleet in launch.fleets)
         done = sum(len(fleet.spec.runs) for fleet in finished) - len(failed)
-        print(
-            f"finished: {len(finished)} of {len(launch.fleets)} fleets, {done} of {runs} runs, "
-            f"in {launch.folder}"
-        )
+        print(f"finished: {len(finished)} of {count} fleets, {done} of {runs} runs, ", end="")
+        print(f"in {launch.folder}")
     for name, step in failed.items():
         tell(
             f"failed: {name} at step {step:,}; it is not retried, because on a sound machine the "
@@ -223,29 +216,23 @@ def _tell_end(launch: "Launch", as_json: bool) -> None:
         )
     for name, reason in launch.failed.items():
         tell(f"failed: {name}: {reason}")
-    if launch.exit_status:
-        tell(f"recall: {what_is_missing(launch)}")
-        sys.exit(launch.exit_status)
-    if as_json:
-        return
-    if left := len(launch.fleets) - len(finished):
+    if launch.exit_status and left:
+        tell(
+            f"recall: {left} of {count} fleets are not finished; run the same command again to "
+            "continue"
+        )
+    elif launch.without_runs:
+        tell(
+            f"recall: every run failed in {len(launch.without_runs)} of {count} fleets, because of "
+            "numbers that were not finite; repair the environments if they returned them, or else "
+            "try other settings, such as a lower learning_rate, in another folder"
+        )
+    elif left and not as_json:
         print(f"{left} of the fleets are with other launchers, which are at work in the folder")
-    else:
+    elif not as_json:
         print(f"`{shlex.join(['recall', 'report', str(launch.folder)])}` shows the results")
-
-
-def what_is_missing(launch: "Launch") -> str:
-    """Return why a launch did not end well, and what to do."""
-    count = len(launch.fleets)
-    if left := count - len(launch.finished):
-        return f"{left} of {count} fleets are not finished; run the same command again to continue"
-    if not launch.without_runs:
-        return f"all {count} fleets are finished, but the launch was stopped, or a process failed"
-    return (
-        f"every run failed in {len(launch.without_runs)} of {count} fleets, because of numbers "
-        "that were not finite; repair the environments if they returned them, or else try other "
-        "settings, such as a lower learning_rate, in another folder"
-    )
+    if launch.exit_status:
+        sys.exit(launch.exit_status)
 
 
 def _tell_plan(preview: Mapping[str, Any], as_json: bool) -> None:
@@ -271,12 +258,9 @@ def _tell_plan(preview: Mapping[str, Any], as_json: bool) -> None:
     print_rows(rows)
     tell(preview["question"])
     left = [fleet for fleet in preview["fleets"] if fleet["state"] != "finished"]
-    if not left:
-        tell("everything is finished: nothing is left to run")
-        return
-    runs = sum(len(fleet["runs"]) for fleet in left)
+    runs = counted(sum(len(fleet["runs"]) for fleet in left), "run")
     transitions = sum(fleet["transitions"] for fleet in left)
     tell(
-        f"{counted(runs, 'run')} in {counted(len(left), 'fleet')}, {transitions:,} transitions\n"
+        f"{runs} in {counted(len(left), 'fleet')}, {transitions:,} transitions\n"
         f"on {preview['place']}, {gibibytes(preview['device_bytes'])} for each device"
     )

@@ -21,7 +21,6 @@ from recall.worlds.task_names import numbered
 if TYPE_CHECKING:
     from recall.config.spec import FleetSpec
 
-TRAIN_HELP = "Train a method on sequences of tasks, many runs at once."
 _NAMES_HELP = (
     "Every option but the first ones is a setting, and sets it as in a settings file or in Python. "
     "The name of its group may be left out: --hidden is --network.hidden."
@@ -29,7 +28,7 @@ _NAMES_HELP = (
 
 
 def train_command(arguments: Sequence[str]) -> None:
-    """Run `recall train` with the arguments that follow it on the command line."""
+    """Train a method on sequences of tasks, many runs at once."""
     words = [word for word in arguments if word not in ("-h", "--help")]
     options, changes = parse_train(words)
     if len(words) < len(arguments):
@@ -143,7 +142,7 @@ def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:
         learner=spec.settings.learner,
         method_settings=spec.method,
     )
-    about = f"{TRAIN_HELP} {_NAMES_HELP} {PLUGIN_HELP}"
+    about = f"{train_command.__doc__} {_NAMES_HELP} {PLUGIN_HELP}"
     tyro.cli(_AllOptions, prog="recall train", description=about, default=default, args=["--help"])
 
 
@@ -161,9 +160,6 @@ def resume(
         tensorboard: Whether to write TensorBoard events.
         wandb: Also log to this Weights & Biases project.
     """
-    from recall.runs.fleet_folder import check_unfinished
-
-    check_unfinished(folder)  # here, so that it is said before JAX is imported
     from recall import api
     from recall.training.loggers import default_callbacks
 

@@ -42,7 +42,6 @@ class Launch:
     fleets: tuple[Fleet, ...]
     failed: Mapping[str, str] = field(default_factory=dict)
     """The fleets that were given up, and why."""
-    attempts: Mapping[str, int] = field(default_factory=dict)
     signal_status: int = 0
     """The exit status for the signal that stopped the launch, or 0."""
 
@@ -168,4 +167,4 @@ def run_study(
             shown.close()
             place.close()
     signal_status = 0 if stop.signal_number is None else stop.exit_status
-    return Launch(folder, tuple(fleets), scheduler.failed, scheduler.attempts, signal_status)
+    return Launch(folder, tuple(fleets), scheduler.failed, signal_status)

@@ -93,11 +93,6 @@ def test_the_learner_has_a_row_for_each_method_and_number_of_runs(capsys):
     [row] = result["rows"]
     assert (row["method"], row["runs"], row["tasks"]) == ("fine_tuning", 1, 1)
     assert row["run_updates_per_s"] == pytest.approx(1e3 / row["ms_per_update"])
-    # Four times the actor and twelve times a critic, 128 rows: 12 or 16 inputs, then 4 x 256.
-    hidden = 3 * 256 * 256
-    flops = 2 * 128 * (4 * (12 * 256 + hidden + 256 * 8) + 12 * (16 * 256 + hidden + 256))
-    assert row["gflop_per_s"] == pytest.approx(flops * row["run_updates_per_s"] / 1e9)
-    assert row["share_of_a_large_product"] > 0
 
 
 @pytest.mark.slow

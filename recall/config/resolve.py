@@ -9,7 +9,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +111,7 @@ def choose(
     given, method = method, checked_method(method)
     own = {**applied.every_method, **applied.methods.get(method.name, {})}
     if isinstance(given, Method):
-        defaults = {
-            each.name: each.default if each.default_factory is MISSING else each.default_factory()
-            for each in fields(given)
-        }
+        defaults = {each.name: each.default for each in fields(given)}
         own = {name: value for name, value in own.items() if getattr(given, name) == defaults[name]}
     chosen = _Chosen(method, settings)
     known = paths(chosen)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from rich.console import Console
 
@@ -53,10 +54,6 @@ def process_of(fleet_folder: Path) -> int:
     return json.loads((fleet_folder / "lock").read_text())["pid"]
 
 
-def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
 class LoseANode(Display):
     """Takes the node away on which a fleet has just evaluated for the first time."""
 
@@ -69,7 +66,7 @@ class LoseANode(Display):
         super().take(event)
         if event.kind == "evaluated" and self.lost is None:
             self.lost = event.job
-            raylet = parent_of(process_of(self._folder / event.job))
+            raylet = psutil.Process(process_of(self._folder / event.job)).ppid()
             (node,) = (
                 node
                 for node in self._cluster.worker_nodes

@@ -64,7 +64,8 @@ def test_only_public_names_are_listed():
 
 
 @pytest.mark.parametrize(
-    "words", ["", "train", "train --method ewc", "evaluate", "film", "report", "list", "bench fleet"]
+    "words",
+    ["", "train --method ewc", "evaluate", "film", "report", "study", "list", "bench fleet"],
 )
 def test_the_help_of_every_command_explains_every_option(words, answer):
     shown = " ".join(answer(*words.split(), "--help").stdout.replace("│", "").split())
@@ -85,6 +86,7 @@ def test_the_help_of_every_command_explains_every_option(words, answer):
         ("bench fleet --runs 5 0", "runs [5, 0]"),
         ("bench learner --runs 1,five", "'five'"),
         ("bench learner --runs", "runs []"),
+        ("study ablatoin", "did you mean 'ablation'"),
         ("study cw3 --scale 1.5 --seeds=1.5", "--seeds is 1.5"),
         ("study lambda --dry-run --scale nan", "--scale is 'nan'"),
         ("study lambda --dry-run --scale -1", "scale -1 must be more than 0"),

@@ -30,12 +30,6 @@ _WARM_CHUNKS = 4
 MOST_TASKS = 2 * len(TASKS)
 
 
-def sequence_of(tasks: int, last: str) -> str:
-    """Return a sequence of this length that ends with the measured task."""
-    names = [task for task in TASKS if task != last] + [last]
-    return ",".join((names * 2)[-tasks:])
-
-
 def spec_of(
     runs: int, method: str, precision: Any, chunks: int, tasks: int, environments: int, last: str
 ) -> FleetSpec:
@@ -60,7 +54,8 @@ def spec_of(
     settings = Settings(
         learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
     )
-    return make_spec(method, sequence_of(tasks, last), range(runs), settings)
+    names = [task for task in TASKS if task != last] + [last]
+    return make_spec(method, ",".join((names * 2)[-tasks:]), range(runs), settings)
 
 
 def acting_as_trained(spec: FleetSpec) -> FleetSpec:

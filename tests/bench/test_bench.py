@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recall.bench import apart
-from recall.bench.fleet import CHUNKS, acting_as_trained, measure, sequence_of, spec_of
+from recall.bench.fleet import CHUNKS, acting_as_trained, measure, spec_of
 from recall.bench.learner import paper_sized_agent, train_replicas, unequal_runs
 from recall.bench.worlds import measure as measure_worlds
 from recall.cli import main
@@ -20,15 +20,8 @@ from recall.learn import fleet
 from recall.policies.policy import load_policy
 from recall.settings import NetworkSettings
 from recall.training.agents import agent_of
-from recall.worlds.sequences import parse_sequence
 
 LAST = "stick-pull"
-
-
-def test_every_fleet_ends_with_the_measured_task():
-    for tasks in (1, 3, 20):
-        names = parse_sequence(sequence_of(tasks, LAST)).tasks
-        assert (len(names), len(set(names)), names[-1]) == (tasks, min(tasks, 10), LAST)
 
 
 @pytest.mark.parametrize("method", ["recall", "cka_rl"])
@@ -43,10 +36,12 @@ def test_trained_policies_act(method):
             np.testing.assert_array_equal(layers[name], trained)
 
 
-def test_evaluations_have_their_default_share():
-    for chunks, episodes in ((CHUNKS, 10), (CHUNKS // 2, 5), (1, 1)):
-        schedule = spec_of(2, "recall", "default", chunks, 3, 1, LAST).settings.schedule
-        assert schedule.evaluation_episodes == episodes
+def test_a_fleet_ends_with_the_measured_task_and_evaluations_have_their_default_share():
+    for chunks, episodes, tasks in ((CHUNKS, 10, 1), (CHUNKS // 2, 5, 3), (1, 1, 20)):
+        spec = spec_of(2, "recall", "default", chunks, tasks, 1, LAST)
+        assert spec.settings.schedule.evaluation_episodes == episodes
+        names = spec.runs[0].tasks
+        assert (len(names), len(set(names)), names[-1]) == (tasks, min(tasks, 10), LAST)
 
 
 @pytest.mark.parametrize(

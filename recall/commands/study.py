@@ -2,23 +2,24 @@
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
 from recall.commands.options import spelt, values_by_name
-from recall.commands.show import AsJson, Flag, print_json, print_rows, tell
+from recall.commands.show import Flag, print_rows, tell
 from recall.errors import BadValueError
 from recall.settings.checked import Count, Positive, Range, Words
 
 if TYPE_CHECKING:
     from recall.studies.declared import Study
     from recall.studies.launch.place import Place
+    from recall.studies.plan import Fleet
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
 
@@ -74,7 +75,6 @@ class StudyOptions:
     """Only print what would run."""
     quiet: Flag = False
     """Show no progress."""
-    json: AsJson = False
 
     @property
     def folder(self) -> Path:
@@ -137,7 +137,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     from recall.studies import study_named
     from recall.studies.launch.display import Display
     from recall.studies.plan import Shard
-    from recall.studies.runner import preview, run_study
+    from recall.studies.runner import plan_study, run_study
     from recall.studies.selection import groups_of
 
     # This process only plans; those that it starts see the accelerators.
@@ -151,7 +151,8 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     place = options.place()
     try:
         if options.dry_run:
-            _tell_plan(preview(chosen, choices, folder, place, shard), options.json)
+            fleets = plan_study(chosen, choices, folder, place.room, shard.count)
+            _tell_plan(shard.part(fleets), folder, chosen.question, place)
             return
         display = partial(Display, quiet=options.quiet)
         launch = run_study(
@@ -159,7 +160,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
         )
     finally:
         place.close()
-    _tell_end(launch, options.json)
+    _tell_end(launch)
 
 
 _SLURM = """\
@@ -191,24 +192,12 @@ def _write_script(path: Path, options: StudyOptions, shards: int) -> None:
     print(f"{path}: an array of {shards} tasks; check its resources, then `sbatch {path}`")
 
 
-def _tell_end(launch: "Launch", as_json: bool) -> None:
+def _tell_end(launch: "Launch") -> None:
     count, finished, failed = len(launch.fleets), launch.finished, launch.failed_runs()
     left = count - len(finished)
-    if as_json:
-        print_json(
-            {
-                "folder": str(launch.folder),
-                "fleets": [fleet.name for fleet in launch.fleets],
-                "finished": [fleet.name for fleet in finished],
-                "failed": launch.failed,
-                "failed_runs": failed,
-            }
-        )
-    else:
-        runs = sum(len(fleet.spec.runs) for fleet in launch.fleets)
-        done = sum(len(fleet.spec.runs) for fleet in finished) - len(failed)
-        print(f"finished: {len(finished)} of {count} fleets, {done} of {runs} runs, ", end="")
-        print(f"in {launch.folder}")
+    runs = sum(len(fleet.spec.runs) for fleet in launch.fleets)
+    done = sum(len(fleet.spec.runs) for fleet in finished) - len(failed)
+    print(f"finished: {len(finished)} of {count} fleets, {done} of {runs} runs, in {launch.folder}")
     for name, step in failed.items():
         tell(
             f"failed: {name} at step {step:,}; it is not retried, because on a sound machine the "
@@ -227,40 +216,42 @@ def _tell_end(launch: "Launch", as_json: bool) -> None:
             "numbers that were not finite; repair the environments if they returned them, or else "
             "try other settings, such as a lower learning_rate, in another folder"
         )
-    elif left and not as_json:
+    elif left:
         print(f"{left} of the fleets are with other launchers, which are at work in the folder")
-    elif not as_json:
+    else:
         print(f"`{shlex.join(['recall', 'report', str(launch.folder)])}` shows the results")
     if launch.exit_status:
         sys.exit(launch.exit_status)
 
 
-def _tell_plan(preview: Mapping[str, Any], as_json: bool) -> None:
+def _tell_plan(fleets: Sequence["Fleet"], folder: Path, question: str, place: "Place") -> None:
+    """Print the fleets in the order in which they would train, and sum up what is left."""
+    from recall.files.fleet_layout import DESCRIPTION, status
     from recall.runs.wording import counted
+    from recall.studies.study_folder import known_fleets
     from recall.training.memory import gibibytes
 
-    if as_json:
-        print_json(preview)
-        return
-    rows = [
-        {
-            "fleet": fleet["name"],
-            "runs": len(fleet["runs"]),
-            "tasks": fleet["tasks"],
-            "steps_per_task": f"{fleet['steps_per_task']:,}",
-            "transitions": f"{fleet['transitions']:,}",
-            "memory": gibibytes(fleet["memory_bytes"]),
-            "took": str(timedelta(seconds=round(took))) if (took := fleet["took_seconds"]) else "",
-            "state": fleet["state"],
+    known, left, rows = known_fleets(folder), [], []
+    for fleet in fleets:
+        took, state = known.get(fleet.name, {}).get("seconds"), "finished"
+        if not status(folder / fleet.name).is_over:
+            left.append(fleet)
+            state = "begun" if (folder / fleet.name / DESCRIPTION).exists() else "new"
+        row = {
+            "fleet": fleet.name,
+            "runs": len(fleet.spec.runs),
+            "tasks": fleet.spec.tasks,
+            "steps_per_task": f"{fleet.spec.steps_per_task:,}",
+            "transitions": f"{fleet.transitions:,}",
+            "memory": gibibytes(fleet.memory_bytes),
+            "took": str(timedelta(seconds=round(took))) if took else "",
+            "state": state,
         }
-        for fleet in preview["fleets"]
-    ]
+        rows.append(row)
     print_rows(rows)
-    tell(preview["question"])
-    left = [fleet for fleet in preview["fleets"] if fleet["state"] != "finished"]
-    runs = counted(sum(len(fleet["runs"]) for fleet in left), "run")
-    transitions = sum(fleet["transitions"] for fleet in left)
+    runs = counted(sum(len(fleet.spec.runs) for fleet in left), "run")
+    transitions = sum(fleet.transitions for fleet in left)
     tell(
-        f"{runs} in {counted(len(left), 'fleet')}, {transitions:,} transitions\n"
-        f"on {preview['place']}, {gibibytes(preview['device_bytes'])} for each device"
+        f"{question}\n{runs} in {counted(len(left), 'fleet')}, {transitions:,} transitions\n"
+        f"on {place.title}, {gibibytes(place.room.bytes_per_device)} for each device"
     )

@@ -120,20 +120,15 @@ def choose(
         try:
             merged |= by_path(layer, known)
         except UnknownNameError as error:
-            _check_not_anothers(str(error.name), method)
+            name = str(error.name).removeprefix("method.")
+            known_by = {other: {each.name for each in fields(METHODS[other])} for other in METHODS}
+            if owners := [other for other, names in known_by.items() if name in names]:
+                raise BadValueError(
+                    f"{name} is a setting of {', '.join(owners)}; {method.name} does not have it"
+                ) from None
             raise
     chosen = replaced(chosen, merged)
     return chosen.method, chosen.settings
-
-
-def _check_not_anothers(name: str, method: Method) -> None:
-    """Raise an error that names the methods with this setting, if there are any."""
-    own = name.removeprefix("method.")
-    owners = [other for other, kind in METHODS.items() if own in (f.name for f in fields(kind))]
-    if owners:
-        raise BadValueError(
-            f"{own} is a setting of {', '.join(owners)}; {method.name} does not have it"
-        )
 
 
 def read_config(

@@ -27,7 +27,6 @@ from recall.worlds.registry import horizon_steps
 
 CHUNKS = ScheduleSettings().evaluate_every // ScheduleSettings().chunk_steps
 _WARM_CHUNKS = 4
-MOST_TASKS = 2 * len(TASKS)
 
 
 def spec_of(

@@ -14,8 +14,7 @@ from recall.bench.fleet import CHUNKS, acting_as_trained, measure, spec_of
 from recall.bench.learner import paper_sized_agent, train_replicas, unequal_runs
 from recall.bench.worlds import measure as measure_worlds
 from recall.cli import main
-from recall.commands.bench import bench_fleet, bench_learner, bench_worlds
-from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.errors import RecallError
 from recall.learn import fleet
 from recall.policies.policy import load_policy
 from recall.settings import NetworkSettings
@@ -42,22 +41,6 @@ def test_a_fleet_ends_with_the_measured_task_and_evaluations_have_their_default_
         assert spec.settings.schedule.evaluation_episodes == episodes
         names = spec.runs[0].tasks
         assert (len(names), len(set(names)), names[-1]) == (tasks, min(tasks, 10), LAST)
-
-
-@pytest.mark.parametrize(
-    ("bench", "arguments", "told"),
-    [
-        (bench_fleet, {"tasks": (3, 21)}, "tasks 21: a number from 1 to 20"),
-        (bench_fleet, {"runs": (0,)}, "must all be at least 1"),
-        (bench_fleet, {"last": "hamer"}, "hammer"),
-        (bench_learner, {"methods": ("recall", "fine_tunning")}, "unknown method 'fine_tunning'"),
-        (bench_worlds, {"steps_per_task": 0}, "0 steps"),
-    ],
-)
-def test_what_cannot_be_measured_is_told_before_anything_is(bench, arguments, told, capsys):
-    with pytest.raises((BadValueError, UnknownNameError), match=told):
-        bench(**arguments)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_a_process_that_is_killed_is_told_with_a_way_out():

@@ -50,7 +50,7 @@ def test_scale_shrinks_a_task_and_explores_as_long_as_there_is_time():
     ("choices", "message"),
     [
         ({"scale": 0.00001}, "scale 1e-05 .* smallest scale is 5e-05"),
-        ({"seeds": 0}, "seeds 0"),
+        ({"seeds": 0}, "at least one seed"),
         ({"tasks": ("hamer",)}, "'hamer'; did you mean 'hammer'"),
         ({"tasks": ("hammer",)}, "hammer alone"),
         ({"methods": ("recal",)}, "'recal'; did you mean 'recall'"),

@@ -46,8 +46,7 @@ class UnknownNameError(RecallError, ValueError):
     """
 
     def __init__(self, kind: str, name: object, valid: Iterable[str], hint: str = ""):
-        self.name, self.valid = name, list(valid)
-        names = self.valid
+        self.name, names = name, list(valid)
         by_lower = {each.lower(): each for each in names}
         near = [
             by_lower[each]

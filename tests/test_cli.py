@@ -79,8 +79,8 @@ def test_the_help_of_every_command_explains_every_option(words, answer):
     [
         ("no-such-thing", "unknown command 'no-such-thing'"),
         ("list --json tasks", "Valid: list tasks, list sequences"),
-        ("train --seed 0", "'--seed'; did you mean '--seeds'?"),
-        ("train --random-step 9", "'--random-step'; did you mean '--random"),
+        ("train --seed 0", "'seed'; did you mean 'seeds'?"),
+        ("train --random-step 9", "'random_step'; did you mean 'random"),
         ("train --method recal", "'recal'; did you mean 'recall'?"),
         ("train --config nowhere.toml", "nowhere.toml does not exist"),
         ("bench fleet --runs 5 0", "--runs is 0"),

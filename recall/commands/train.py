@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import Positional, arg
 
-from recall.commands.options import PLUGIN_HELP, spelt, split_options, values_by_name
+from recall.commands.options import PLUGIN_HELP, split_options, values_by_name
 from recall.commands.show import AsJson, Flag, print_json, print_rows, tell
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
 from recall.settings.checked import Checked, Words, from_plain
 from recall.worlds.task_names import numbered
@@ -106,23 +106,15 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
         name: [Words((value,)) for value in values.split(",")]
         for name, values in values_by_name("--vary", options.vary).items()
     }
-    try:
-        return resolve(
-            options.method,
-            None if options.sequence is None else each_alone(options.sequence),
-            options.seeds,
-            options.preset,
-            config=options.config,
-            changes=changes,
-            vary=varied,
-        )
-    except UnknownNameError as error:
-        if error.name not in changes:
-            raise
-        # A name that is no setting may be meant for one of the options that are none.
-        names = dict.fromkeys([*(field.name for field in fields(options)), *error.valid])
-        hint = "`recall train --help` shows all options."
-        raise UnknownNameError("option", spelt(str(error.name)), map(spelt, names), hint) from None
+    return resolve(
+        options.method,
+        None if options.sequence is None else each_alone(options.sequence),
+        options.seeds,
+        options.preset,
+        config=options.config,
+        changes=changes,
+        vary=varied,
+    )
 
 
 def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from rich.console import Console
@@ -48,18 +49,9 @@ def attempts(folder):
 class KillOnce(Display):
     """Kills a fleet's process when it has evaluated for the first time."""
 
-    def __init__(self, jobs, finished, launcher, file, folder):
+    def __init__(self, jobs, finished, launcher, file):
         super().__init__(jobs, finished, console=Console(file=file, width=200))
-        self._launcher, self._killed, self._folder = launcher, False, folder
-        self.states = []  # of the fleets in study.json, as they changed
-
-    def refresh(self):
-        super().refresh()
-        state = [
-            (fleet["finished"], bool(fleet["failure"])) for fleet in about(self._folder)["fleets"]
-        ]
-        if state not in self.states:
-            self.states.append(state)
+        self._launcher, self._killed = launcher, False
 
     def take(self, event):
         super().take(event)
@@ -79,24 +71,12 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     write_json(folder / bad / "run.json", {"schema": 1, **fleets[0].spec.describe()})
     (folder / bad / "replay").write_text("no folder")
     file, launcher = io.StringIO(), LocalLauncher(folder / "logs")
-    shown = []
-
-    def display(jobs, before):
-        shown.append(KillOnce(jobs, before, launcher, file, folder))
-        return shown[0]
-
-    result = launch(folder, launcher, display=display)
+    result = launch(folder, launcher, display=partial(KillOnce, launcher=launcher, file=file))
     assert result.exit_status == 1
     assert attempts(folder) == {bad: 2, good: 2}
     assert [fleet.name for fleet in result.finished] == [good]
     assert "FileExistsError" in result.failed[bad]
     assert "FileExistsError" in about(folder)["fleets"][0]["failure"]
-    # It was written when it was known, not only at the end.
-    assert [(one[1], two[0]) for one, two in shown[0].states] == [
-        (False, False),
-        (True, False),
-        (True, True),
-    ]
     assert "Traceback" in (folder / "logs" / f"{bad}.log").read_text()
     lines = file.getvalue()
     assert f"{bad}: given up: FileExistsError" in lines

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -57,15 +58,14 @@ def process_of(fleet_folder: Path) -> int:
 class LoseANode(Display):
     """Takes the node away on which a fleet has just evaluated for the first time."""
 
-    def __init__(self, jobs, finished, cluster, folder, told):
+    def __init__(self, jobs, finished, cluster, folder, told, lost):
         super().__init__(jobs, finished, console=Console(file=told, width=200))
-        self._cluster, self._folder = cluster, folder
-        self.lost = None
+        self._cluster, self._folder, self._lost = cluster, folder, lost
 
     def take(self, event):
         super().take(event)
-        if event.kind == "evaluated" and self.lost is None:
-            self.lost = event.job
+        if event.kind == "evaluated" and not self._lost:
+            self._lost.append(event.job)
             raylet = psutil.Process(process_of(self._folder / event.job)).ppid()
             (node,) = (
                 node
@@ -82,15 +82,11 @@ def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster):
     folder, told = tmp_path / "study", io.StringIO()
     place = on_cluster(folder / "logs", runs_per_fleet=1, memory=1.0)
     assert place.room.places == 2
-    displays = []
-
-    def display(jobs, before):
-        displays.append(LoseANode(jobs, before, cluster, folder, told))
-        return displays[0]
-
+    lost = []
+    display = partial(LoseANode, cluster=cluster, folder=folder, told=told, lost=lost)
     result = run_study(STUDY, choices, folder, place.room, place.launcher, display, retries=0)
     assert result.exit_status == 0, told.getvalue()
-    (lost,) = (name for name in FLEETS if name == displays[0].lost)
+    (lost,) = lost
     fleets = json.loads((folder / "study.json").read_text())["fleets"]
     attempts = {fleet["name"]: fleet["attempts"] for fleet in fleets}
     assert attempts == dict.fromkeys(FLEETS, 1) | {lost: 2}

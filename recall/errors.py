@@ -46,7 +46,8 @@ class UnknownNameError(RecallError, ValueError):
     """
 
     def __init__(self, kind: str, name: object, valid: Iterable[str], hint: str = ""):
-        self.name, names = name, list(valid)
+        self.name, self.valid = name, list(valid)
+        names = self.valid
         by_lower = {each.lower(): each for each in names}
         near = [
             by_lower[each]

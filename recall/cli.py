@@ -159,12 +159,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed it
                 _drop_output()
                 return
-            told = _in_one_line(error)
-            if told is None:  # a bug of ours
+            message = _in_one_line(error)
+            if message is None:  # a bug of ours
                 raise
             if debug:
                 traceback.print_exc()
-            print(f"recall: {told}", file=sys.stderr)
+            print(f"recall: {message}", file=sys.stderr)
             sys.exit(getattr(error, "exit_status", _BAD_INPUT))
 
 

@@ -134,7 +134,7 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     _train(trainer, chunks)
     together = time.perf_counter() - start
 
-    # What goes on in other threads would disturb the learner and the workers alone.
+    # Work in other threads would slow down the learner and the workers while they run alone.
     trainer.recorder.write_networks(trainer.progress)
     while trainer.pool.ordered:
         trainer.pool.take()

@@ -1,7 +1,6 @@
 """The library interface for training, resuming and evaluating fleets. The commands wrap it."""
 
 import contextlib
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -274,7 +273,7 @@ def _restore(trainer: Trainer, callback: Callback) -> None:
 def _new_folder(spec: FleetSpec) -> Path:
     """Return the first folder `runs/<method>-<sequences>[-N]` that does not exist."""
     sequences = "+".join(dict.fromkeys(run.sequence for run in spec.runs))
-    name = file_name(f"{spec.method.name}-{re.sub(',', '+', sequences)}")
+    name = file_name(f"{spec.method.name}-{sequences.replace(',', '+')}")
     number = 1
     while (folder := Path("runs") / (name if number == 1 else f"{name}-{number}")).exists():
         number += 1

@@ -41,8 +41,6 @@ DESCRIPTION = (
     "Continual reinforcement learning that keeps old skills and still learns new ones. "
     f"`recall --version` prints the version. {PLUGIN_HELP}"
 )
-
-
 _COMMANDS: dict[str, Any] = {
     "demo": demo.demo,
     "train": train.train_command,
@@ -71,12 +69,10 @@ _COMMANDS: dict[str, Any] = {
         "replicas": bench.bench_replicas,
     },
 }
-_HELP = {
-    "train": train.TRAIN_HELP,
+_GROUP_HELP = {
     "list": "List the names that other commands accept.",
     "bench": "Measure speeds on this machine.",
 }
-"""One line on each command whose docstring does not say it."""
 
 
 def without_plugins(arguments: Sequence[str]) -> list[str]:
@@ -103,43 +99,48 @@ def _run(arguments: Sequence[str]) -> None:
     if arguments == ["--version"]:
         print(f"recall {recall.__version__}")
         return
-    words, command, rest = ["recall"], _COMMANDS, arguments
+    words, rest = ["recall"], arguments
+    command: Any = _COMMANDS
     while isinstance(command, dict) and rest and rest[0] in command:
         words, command, rest = [*words, rest[0]], command[rest[0]], rest[1:]
     # The others clean up files after an exception; these have none, and workers end with them.
     at_once = words[-1] in ("train", "resume", "evaluate", "study")
     with exit_at_once_on_ctrl_c() if at_once else clean_up_on_sigterm():
-        _call(words, command, rest)
+        if command is train.train_command:  # whose options depend on the method
+            command(rest)
+        elif isinstance(command, dict):
+            _help_on_group(words, command, rest)
+        else:
+            _call(" ".join(words), command, rest)
 
 
-def _call(words: list[str], command: Any, rest: list[str]) -> None:
-    if command is train.train_command:  # whose options depend on the method
-        command(rest)
-    elif isinstance(command, dict):
-        if rest and rest[0] not in ("-h", "--help") and not rest[0].startswith("--tyro-"):
-            group = words[1:]
-            valid = [" ".join([*group, name]) for name in command]
-            hint = "Options follow the command." if rest[0].startswith("-") else ""
-            raise UnknownNameError("command", " ".join([*group, rest[0]]), valid, hint)
-        about = f"{_HELP[words[-1]]} {PLUGIN_HELP}" if words[1:] else DESCRIPTION
-        _app(command).cli(prog=" ".join(words), description=about, args=rest)
-    else:
-        name, summary = " ".join(words), str(inspect.getdoc(command)).partition("\n\nArgs:")[0]
-        if any(word in ("-h", "--help") or word.startswith("--tyro-") for word in rest):
-            # Arguments of more than one line: tyro would keep the breaks.
-            command.__doc__ = re.sub(r"\n {8,}", " ", str(inspect.getdoc(command)))
-            tyro.cli(command, prog=name, description=f"{summary} {PLUGIN_HELP}", args=rest)
-        command(**arguments_of(command, rest, name))
+def _help_on_group(words: list[str], commands: Mapping[str, Any], rest: list[str]) -> None:
+    """Print the help of a group of commands, or refuse a command that is not in it."""
+    if rest and rest[0] not in ("-h", "--help"):
+        group = words[1:]
+        valid = [" ".join([*group, name]) for name in commands]
+        hint = "Options follow the command." if rest[0].startswith("-") else ""
+        raise UnknownNameError("command", " ".join([*group, rest[0]]), valid, hint)
+    about = f"{_GROUP_HELP[words[-1]]} {PLUGIN_HELP}" if words[1:] else DESCRIPTION
+    _app(commands).cli(prog=" ".join(words), description=about, args=rest)
+
+
+def _call(name: str, command: Any, rest: list[str]) -> None:
+    if {"-h", "--help"} & set(rest):
+        documented = str(inspect.getdoc(command))
+        summary = documented.partition("\n\nArgs:")[0]
+        # Arguments of more than one line: tyro would keep the breaks.
+        command.__doc__ = re.sub(r"\n {8,}", " ", documented)
+        tyro.cli(command, prog=name, description=f"{summary} {PLUGIN_HELP}", args=rest)
+    command(**arguments_of(command, rest, name))
 
 
 def _app(commands: Mapping[str, Any]) -> SubcommandApp:
     """Return a group of commands, for its help."""
     app = SubcommandApp()
     for name, command in commands.items():
-        if isinstance(command, dict):
-            app.command(_app(command), name=name, help=_HELP.get(name))
-        else:
-            app.command(name=name, help=_HELP.get(name))(command)
+        of_group = _app(command) if isinstance(command, dict) else command
+        app.command(of_group, name=name, help=_GROUP_HELP.get(name))
     return app
 
 
@@ -158,12 +159,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed it
                 _drop_output()
                 return
-            told = _in_one_line(error)
-            if told is None:  # a bug of ours
+            message = _in_one_line(error)
+            if message is None:  # a bug of ours
                 raise
             if debug:
                 traceback.print_exc()
-            print(f"recall: {told}", file=sys.stderr)
+            print(f"recall: {message}", file=sys.stderr)
             sys.exit(getattr(error, "exit_status", _BAD_INPUT))
 
 

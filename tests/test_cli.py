@@ -17,13 +17,12 @@ from recall.config.resolve import paths
 from recall.methods import METHODS, PerfectMemory
 from recall.settings import Settings
 from recall.worlds.registry import task_names
-from recall.worlds.sequences import sequence_names
 
-RECALL = [str(Path(sys.executable).with_name("recall"))]
+RECALL = Path(sys.executable).with_name("recall")
 
 
-def run(command, *arguments):
-    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=300)
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture
@@ -31,13 +30,12 @@ def answer(capsys):
     """Run a command in this process, where it need not import anything; return what it leaves."""
 
     def answer_to(*arguments):
+        status = 0
         try:
             main(arguments)
-            status = 0
         except SystemExit as end:
             status = end.code
-        shown = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, status, shown.out, shown.err)
+        return subprocess.CompletedProcess(arguments, status, *capsys.readouterr())
 
     return answer_to
 
@@ -58,10 +56,6 @@ except SystemExit:
         assert f"• {name}" in shown.stdout
 
 
-def test_the_version_is_that_of_the_package(answer):
-    assert answer("--version").stdout == f"recall {recall.__version__}\n"
-
-
 def test_only_public_names_are_listed():
     assert dir(recall) == sorted(recall.__all__)
     needs_more = {"make_sb3_vec"}  # the extra packages of which a message names
@@ -69,19 +63,15 @@ def test_only_public_names_are_listed():
     assert [name for name in dir(recall) if name.startswith("_")] == ["__version__"]
 
 
-@pytest.mark.parametrize("words", ["", "train", "resume", "study", "list", "list tasks"])
-def test_the_help_of_every_command_names_the_option_for_plugins(words, answer):
-    shown = " ".join(answer(*words.split(), "--help").stdout.split())
+@pytest.mark.parametrize(
+    "words",
+    ["", "train --method ewc", "evaluate", "film", "report", "study", "list", "bench fleet"],
+)
+def test_the_help_of_every_command_explains_every_option(words, answer):
+    shown = " ".join(answer(*words.split(), "--help").stdout.replace("│", "").split())
     assert shown.count("Every command also accepts --plugin MODULE_OR_FILE") == 1
-
-
-def test_every_option_has_a_help_text(answer):
-    for words in ("train", "train --method ewc", "evaluate", "film", "report", "bench fleet"):
-        shown = answer(*words.split(), "--help").stdout.replace("│", "")
-        shown = " ".join(shown.split())
-        # Between the name and the default there is the kind of value at most.
-        bare = re.findall(r"--([a-z.-]+) (?:\{[^}]*\}|[^a-z(])*\(default", shown)
-        assert bare == [], words
+    # Between the name and the default there is the kind of value at most.
+    assert re.findall(r"--([a-z.-]+) (?:\{[^}]*\}|[^a-z(])*\(default", shown) == []
 
 
 @pytest.mark.parametrize(
@@ -89,19 +79,19 @@ def test_every_option_has_a_help_text(answer):
     [
         ("no-such-thing", "unknown command 'no-such-thing'"),
         ("list --json tasks", "Valid: list tasks, list sequences"),
-        ("train --seed 0", "'--seed'; did you mean '--seeds'?"),
-        ("train --random-step 9", "'--random-step'; did you mean '--random"),
+        ("train --seed 0", "'seed'; did you mean 'seeds'?"),
+        ("train --random-step 9", "'random_step'; did you mean 'random"),
         ("train --method recal", "'recal'; did you mean 'recall'?"),
-        ("train --preset quik", "'quik'; did you mean 'quick'?"),
         ("train --config nowhere.toml", "nowhere.toml does not exist"),
-        ("bench fleet --runs 5 0", "runs [5, 0]"),
+        ("bench fleet --runs 5 0", "--runs is 0"),
+        ("bench fleet --tasks 3 21", "--tasks is 21"),
+        ("bench fleet --last hamer", "hammer"),
         ("bench learner --runs 1,five", "'five'"),
-        ("bench learner --runs", "runs []"),
-        ("study cw3 --scale abc --dry-run", "--scale is 'abc'"),
+        ("bench learner --methods fine_tunning", "unknown method 'fine_tunning'"),
+        ("study ablatoin", "did you mean 'ablation'"),
         ("study cw3 --scale 1.5 --seeds=1.5", "--seeds is 1.5"),
         ("study lambda --dry-run --scale nan", "--scale is 'nan'"),
-        ("study lambda --dry-run --scale -1", "scale -1 must be more than 0"),
-        ("study lambda --dry-run --memory Infinity", "--memory is 'Infinity'"),
+        ("study lambda --dry-run --scale -1", "the smallest scale is"),
         ("study lambda --dry-run --memory 1e300", "--memory is 1E+300"),
         ("film abc --task abc --size 32 abc", "--size is 'abc'"),
         ("list methods --plugin", "--plugin"),
@@ -150,14 +140,10 @@ def test_places_that_cannot_be_written_are_named(finished, tmp_path, answer):
 
 def test_lists_are_plain_lines_when_piped_even_if_colour_is_forced(monkeypatch, answer):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    for words, header, names, row in (
-        ("tasks", "task\tworld\thorizon_steps", task_names(), "window-close\tcontinual_world\t200"),
-        ("sequences", "sequence\ttasks", sequence_names(), "cw3-1\tpush,window-close,hammer"),
-    ):
-        shown, *lines = answer("list", words).stdout.splitlines()
-        assert shown == header
-        assert [line.split("\t")[0] for line in lines] == list(names)
-        assert row in lines
+    header, *lines = answer("list", "tasks").stdout.splitlines()
+    assert header == "task\tworld\thorizon_steps"
+    assert [line.split("\t")[0] for line in lines] == list(task_names())
+    assert "window-close\tcontinual_world\t200" in lines
 
 
 def test_lists_can_be_printed_as_json(answer):
@@ -170,27 +156,13 @@ def test_lists_can_be_printed_as_json(answer):
 
 def test_lists_are_tables_on_a_terminal():
     reader, terminal = pty.openpty()
-    subprocess.run([*RECALL, "list", "sequences"], stdout=terminal, check=True, timeout=300)
+    subprocess.run([RECALL, "list", "presets"], stdout=terminal, check=True, timeout=300)
     os.close(terminal)
-    shown = b""
-    while chunk := _read(reader):
-        shown += chunk
-    text = shown.decode()
-    assert "\r\ncw10 " in text
-    assert "pair-0-1" in text
-
-
-def _read(reader):
-    try:
-        return os.read(reader, 65536)
-    except OSError:  # how Linux tells that the other side is gone
-        return b""
+    assert b"\r\nquick " in os.read(reader, 65536)
 
 
 def test_a_reader_that_leaves_early_is_no_error():
-    shown = subprocess.run(
-        f"{RECALL[0]} list sequences | head -n 1", shell=True, capture_output=True, text=True
-    )
+    shown = run(["sh", "-c", f"{RECALL} list sequences | head -n 1"])
     assert shown.stdout == "sequence\ttasks\n"
     assert shown.stderr == ""
 

@@ -27,13 +27,6 @@ from recall.worlds.registry import horizon_steps
 
 CHUNKS = ScheduleSettings().evaluate_every // ScheduleSettings().chunk_steps
 _WARM_CHUNKS = 4
-MOST_TASKS = 2 * len(TASKS)
-
-
-def sequence_of(tasks: int, last: str) -> str:
-    """Return a sequence of this length that ends with the measured task."""
-    names = [task for task in TASKS if task != last] + [last]
-    return ",".join((names * 2)[-tasks:])
 
 
 def spec_of(
@@ -60,7 +53,8 @@ def spec_of(
     settings = Settings(
         learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
     )
-    return make_spec(method, sequence_of(tasks, last), range(runs), settings)
+    names = [task for task in TASKS if task != last] + [last]
+    return make_spec(method, ",".join((names * 2)[-tasks:]), range(runs), settings)
 
 
 def acting_as_trained(spec: FleetSpec) -> FleetSpec:
@@ -136,9 +130,11 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     trainer.flush()
     trainer.evaluation.finish()
     jax.block_until_ready(trainer.state)
-    together, waited = _train(trainer, chunks)
+    start = time.perf_counter()
+    _train(trainer, chunks)
+    together = time.perf_counter() - start
 
-    # What goes on in other threads would disturb the learner and the workers alone.
+    # Work in other threads would slow down the learner and the workers while they run alone.
     trainer.recorder.write_networks(trainer.progress)
     while trainer.pool.ordered:
         trainer.pool.take()
@@ -166,30 +162,20 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         "learner_alone_per_s": runs * steps / learning,
         "workers_alone_per_s": runs * steps / collecting,
         "learner_waits": max(0.0, 1.0 - learning / together),
-        "waits_for_evaluation": waited / together,
     }
 
 
-def _train(trainer: Trainer, chunks: int) -> tuple[float, float]:
-    """Train at the default evaluation interval; return the seconds, and those spent waiting.
+def _train(trainer: Trainer, chunks: int) -> None:
+    """Train at the default evaluation interval.
 
     Every evaluation starts at the beginning of its interval and is waited for at the end, where
     the next one would be due.
     """
-    waited = 0.0
-    start = time.perf_counter()
     for chunk in range(chunks):
         if chunk % CHUNKS == 0:
-            waited += _wait(trainer)
+            trainer.evaluation.finish()
             trainer.evaluate()
         trainer.advance()
         trainer.evaluation.report_finished()
     jax.block_until_ready(trainer.state)
-    waited += _wait(trainer)
-    return time.perf_counter() - start, waited
-
-
-def _wait(trainer: Trainer) -> float:
-    start = time.perf_counter()
     trainer.evaluation.finish()
-    return time.perf_counter() - start

@@ -4,11 +4,9 @@ Every row has its own process, because a program that is compiled after others m
 """
 
 import inspect
-import itertools
 import time
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,74 +16,27 @@ from recall.learn import fleet
 from recall.learn.agent import Agent, LearnerState
 from recall.methods import method_class
 from recall.nets.arrays import Array
-from recall.nets.layers import HALF, product
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
-from recall.settings import LearnerSettings, PlasticitySettings, RemedyName, SacSettings
+from recall.settings import (
+    LearnerSettings,
+    PlasticitySettings,
+    PrecisionName,
+    RemedyName,
+    SacSettings,
+)
 
 CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
 _REPEATS = 3
 _STORED = 20_000  # transitions of each task
-_MOST_QUEUED, _QUEUED_SECONDS = 20, 0.5  # calls in a row, and how long they should take
-
+_MOST_QUEUED, _QUEUED_SECONDS = 20, 0.5  # bursts in a row, and how long they should take
 SCHEDULING = "xla_gpu_command_buffer_scheduling_mode"
 _TASKS = 3  # of equal runs
 
-Precision = Literal["default", "float32", "bfloat16"]
-
-
-def flops_per_update(agent: Agent, groups: int) -> float:
-    """Return the floating-point operations of the matrix products in one update of one run."""
-    method = agent.method
-    rows = method.batch_size
-    if groups:
-        rows += -(-method.old_batch_size // groups) * groups
-    heads_seen = agent.tasks if method.sampling == "uniform" else 1
-
-    def products(network: Any) -> int:
-        sizes = [network.inputs, *network.hidden, network.outputs]
-        layers = [a * b for a, b in itertools.pairwise(sizes)]
-        shared = network.shared_layers
-        return sum(layers[:shared]) + heads_seen * sum(layers[shared:])
-
-    actor, critic = products(agent.actor), products(agent.critic)
-    # The actor: next step forwards, this step forwards and backwards (weights and inputs).
-    # Two critics: the target forwards, the stored action forwards and backwards, the policy's
-    # action forwards and backwards to the action alone.
-    return 2.0 * rows * (4 * actor + 2 * 6 * critic)
-
-
-def matmul_rate(precision: Precision) -> float:
-    """Return the floating-point operations per second of one large matrix product, to compare."""
-    size = 1024 if jax.default_backend() == "cpu" else 4096
-    a = jax.random.normal(jax.random.PRNGKey(0), (size, size))
-    if precision == "bfloat16":
-        a = a.astype(HALF)
-        multiply = product
-    else:
-        multiply = partial(jnp.matmul, precision=None if precision == "default" else precision)
-    squared = jax.jit(lambda a: multiply(a, a))
-    return 2.0 * size**3 / _seconds_per_call(lambda: squared(a))
-
-
-def _seconds_per_call(call: Callable[[], Any]) -> float:
-    """Return the seconds per queued call, as in a fleet's bursts; a first call compiles."""
-
-    def seconds(calls: int) -> float:
-        start = time.perf_counter()
-        for _ in range(calls):
-            result = call()
-        jax.block_until_ready(result)
-        return (time.perf_counter() - start) / calls
-
-    jax.block_until_ready(call())
-    queued = min(_MOST_QUEUED, max(1, round(_QUEUED_SECONDS / seconds(1))))
-    return min(seconds(queued) for _ in range(_REPEATS))
-
 
 def paper_sized_agent(
-    method_name: str, tasks: int, precision: Precision, remedy: RemedyName = "none"
+    method_name: str, tasks: int, precision: PrecisionName, remedy: RemedyName = "none"
 ) -> Agent:
     """Return the agent of a sequence of Continual World's tasks at the paper's sizes."""
     settings = LearnerSettings(
@@ -109,7 +60,7 @@ def made_up_replay(agent: Agent, runs: int) -> tuple[Replay, ReplayView]:
 
 
 def measure(
-    method_name: str, runs: int, tasks: int, precision: Precision, remedy: RemedyName
+    method_name: str, runs: int, tasks: int, precision: PrecisionName, remedy: RemedyName
 ) -> dict[str, Any]:
     """Measure bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
     agent = paper_sized_agent(method_name, tasks, precision, remedy)
@@ -117,17 +68,19 @@ def measure(
     groups = fleet.groups_of(agent, tasks - 1)
     updates = agent.settings.updates_per_burst
     first = jnp.asarray(0)
-    holder = {"state": fleet.init(agent, jnp.arange(runs))}
+    state = fleet.init(agent, jnp.arange(runs))
 
-    def burst() -> Any:
-        # Metrics are dropped at once, as a fleet does between two records.
-        holder["state"], _ = fleet.burst(
-            agent, holder["state"], replay, view, first, groups, updates
-        )
-        return holder["state"]
+    def seconds_per_burst(bursts: int) -> float:
+        nonlocal state
+        start = time.perf_counter()
+        for _ in range(bursts):  # queued, as in a fleet, which also drops most metrics at once
+            state, _ = fleet.burst(agent, state, replay, view, first, groups, updates)
+        jax.block_until_ready(state)
+        return (time.perf_counter() - start) / bursts
 
-    seconds = _seconds_per_call(burst) / updates
-    flops_per_s = runs * flops_per_update(agent, groups) / seconds
+    seconds_per_burst(1)  # compiles
+    queued = min(_MOST_QUEUED, max(1, round(_QUEUED_SECONDS / seconds_per_burst(1))))
+    seconds = min(seconds_per_burst(queued) for _ in range(_REPEATS)) / updates
     return {
         "method": agent.method.name,
         "remedy": remedy,
@@ -135,9 +88,6 @@ def measure(
         "tasks": tasks,
         "ms_per_update": 1e3 * seconds,
         "run_updates_per_s": runs / seconds,
-        "gflop_per_s": flops_per_s / 1e9,
-        # Last, because it compiles a program too.
-        "share_of_a_large_product": flops_per_s / matmul_rate(precision),
     }
 
 
@@ -159,7 +109,7 @@ def unequal_runs(state: LearnerState) -> Array:
 
 
 def train_replicas(
-    runs: int, bursts: int, precision: Precision, mode: str, unroll: int
+    runs: int, bursts: int, precision: PrecisionName, mode: str, unroll: int
 ) -> dict[str, Any]:
     """Train equal runs of RECALL for so many bursts of 50 updates, and compare them after each.
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from recall.bench import apart
 from recall.collect.pool import cores as available_cores
-from recall.errors import BadValueError, required
+from recall.errors import required
 from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
@@ -152,8 +152,6 @@ def measure(
     them equally. Loading models is not measured. Reward and observation are the classic ones,
     except in envpool, which has only the modern ones.
     """
-    if steps_per_task < 1:
-        raise BadValueError(f"{steps_per_task} steps per task: at least one is needed")
     cores = cores or available_cores()
     steps = max(round(steps_per_task / (slots * HORIZON_STEPS)), 1) * HORIZON_STEPS
     measured = []

@@ -1,16 +1,15 @@
 """`recall bench`: speeds on this machine, measured together with those of other libraries."""
 
 import itertools
-from typing import Any, Literal
+from typing import Annotated, Any
 
 from recall.commands.show import AsJson, print_json, print_rows, tell
-from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.settings import RemedyName
+from recall.errors import RecallError, UnknownNameError
+from recall.settings import PrecisionName, RemedyName
+from recall.settings.checked import Count, Range
 
-Precision = Literal["default", "float32", "bfloat16"]
 
-
-def bench_worlds(steps_per_task: int = 4000, json: AsJson = False) -> None:
+def bench_worlds(steps_per_task: Count = 4000, json: AsJson = False) -> None:
     """Measure steps per second of the ten tasks: ours, Meta-World's and envpool's, if installed.
 
     Args:
@@ -28,14 +27,14 @@ def bench_worlds(steps_per_task: int = 4000, json: AsJson = False) -> None:
 
 
 def bench_learner(
-    runs: tuple[int, ...] = (1, 5, 40),
-    tasks: int = 3,
+    runs: tuple[Count, ...] = (1, 5, 40),
+    tasks: Count = 3,
     methods: tuple[str, ...] = ("fine_tuning", "perfect_memory", "recall"),
-    precision: Precision = "default",
+    precision: PrecisionName = "default",
     remedies: tuple[RemedyName, ...] = ("none",),
     json: AsJson = False,
 ) -> None:
-    """Measure updates per second at the paper's sizes, and the speed of a large matrix product.
+    """Measure updates per second at the paper's sizes.
 
     Args:
         runs: Numbers of runs to train at once; each gives a row.
@@ -48,8 +47,6 @@ def bench_learner(
     from recall.bench import apart, learner
     from recall.methods import METHODS, method_class
 
-    if tasks < 1 or min(runs, default=0) < 1:
-        raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
     names = [method_class(name).name for name in methods or METHODS]
     rows = []
     for name, remedy, count in itertools.product(names, remedies, runs):
@@ -59,12 +56,12 @@ def bench_learner(
 
 
 def bench_fleet(
-    runs: tuple[int, ...] = (1, 8, 24, 40),
+    runs: tuple[Count, ...] = (1, 8, 24, 40),
     method: str = "recall",
-    precision: Precision = "default",
-    chunks: int | None = None,
-    tasks: tuple[int, ...] = (3, 20),
-    environments: int = 1,
+    precision: PrecisionName = "default",
+    chunks: Count | None = None,
+    tasks: tuple[Annotated[int, Range(least=1, most=20)], ...] = (3, 20),
+    environments: Count = 1,
     last: str = "handle-press-side",
     json: AsJson = False,
 ) -> None:
@@ -84,13 +81,8 @@ def bench_fleet(
     from recall.bench import fleet, learner
 
     chunks = fleet.CHUNKS if chunks is None else chunks
-    for count in tasks:
-        if not 1 <= count <= fleet.MOST_TASKS:
-            raise BadValueError(f"tasks {count}: a number from 1 to {fleet.MOST_TASKS}")
     if last not in fleet.TASKS:
         raise UnknownNameError("robot task", last, fleet.TASKS)
-    if chunks < 1 or min(runs, default=0) < 1:
-        raise BadValueError(f"runs {list(runs)} and chunks {chunks} must all be at least 1")
     rows = []
     for length, count in itertools.product(tasks, runs):
         tell(f"{method}, runs {count}, tasks {length}")
@@ -99,7 +91,7 @@ def bench_fleet(
     _show(rows, learner.device(), precision, json)
 
 
-def bench_replicas(runs: int = 24, json: AsJson = False) -> None:
+def bench_replicas(runs: Annotated[int, Range(least=2)] = 24, json: AsJson = False) -> None:
     """Check that equal runs stay equal bit by bit, however the learner is compiled.
 
     Every way of compiling is tried alone and beside a second such process.
@@ -112,8 +104,6 @@ def bench_replicas(runs: int = 24, json: AsJson = False) -> None:
 
     from recall.bench import apart, learner
 
-    if runs < 2:
-        raise BadValueError(f"runs {runs} must be at least 2, to compare")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leaves room for a neighbour
     rows: list[dict[str, Any]] = []
     for neighbour, mode, unroll in itertools.product((False, True), ("CONCURRENT", "LHS"), (1, 2)):

@@ -1,15 +1,12 @@
 """`recall film`: the command-line interface of recall.film."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
 from recall.commands.show import Flag, print_rows, tell
 from recall.errors import BadValueError, UnknownNameError
-
-if TYPE_CHECKING:
-    from recall.filming.film import Film
 
 
 def film(
@@ -60,20 +57,19 @@ def film(
         folder, task = Path(task[0]), ()
     how = (at, episodes, deterministic, size, fps, every)
     made = make_film(folder, task or None, out, run, seed, *how, sheet=sheet)
-    _tell(made, out)
-
-
-def _tell(made: "Film", asked: Path | None) -> None:
-    """Print how many episodes succeeded, and what the film does not show."""
-    if asked is not None and asked != made.path:
-        tell(f"{asked.name} needs ffmpeg, which is not installed; a GIF was written instead")
-    for task, why in made.left_out.items():
-        tell(f"the film leaves out {task}: {why}")
+    if out is not None and out != made.path:
+        tell(f"{out.name} needs ffmpeg, which is not installed; a GIF was written instead")
+    for name, why in made.left_out.items():
+        tell(f"the film leaves out {name}: {why}")
     if made.lacking:
         tell(f"the film shows one time only: {made.lacking}")
-    rows = []
-    for take in made.takes:
-        count = f"{sum(take.successes)} of {len(take.successes)}"
-        rows.append({"task": take.task, "at": take.at, "success": count})
+    rows = [
+        {
+            "task": take.task,
+            "at": take.at,
+            "success": f"{sum(take.successes)} of {len(take.successes)}",
+        }
+        for take in made.takes
+    ]
     print_rows(rows)
     print(made.path)

@@ -23,7 +23,7 @@ def exit_at_once_on_ctrl_c() -> Iterator[None]:
     """Within this context Ctrl-C ends the process: for commands that have nothing to clean up.
 
     The exception of Python's own handler may be swallowed while JAX is imported, so that the
-    command goes on, or break an extension module that is being initialised.
+    command continues, or break an extension module that is being initialised.
     """
     with _handling(signal.SIGINT, lambda *_: os._exit(CTRL_C_STATUS)):
         yield
@@ -85,7 +85,7 @@ class _Tolerant:
 
 @contextlib.contextmanager
 def tolerate_closed_terminal() -> Iterator[None]:
-    """Within this context a command goes on when its terminal is closed, as after `disown`."""
+    """Keep a command running within this context when its terminal closes, as after `disown`."""
     before = sys.stdout, sys.stderr
     # A stream is None if the command was started with the descriptor closed.
     streams: Any = [

@@ -1,6 +1,6 @@
 """Read the options of a command. tyro prints the help; words become values as settings do.
 
-So a value means the same everywhere, and whatever is wrong with it is said in one line.
+A value therefore means the same everywhere, and an error about it is one line.
 """
 
 import inspect
@@ -18,7 +18,7 @@ PLUGIN_HELP = (
     "your own known and may be given more than once, and --debug, which shows the traceback of an "
     "error."
 )
-"""What the help of every command says of the options that `recall.cli` reads for all of them."""
+"""Part of the help of every command: the options that `recall.cli` reads for all of them."""
 _NO = "no-"
 _ANY_NUMBER = sys.maxsize
 

@@ -151,7 +151,7 @@ def compare(
     success: Success = "any",
     figures: Figures = True,
 ) -> None:
-    """Compare two folders: settings that differ, metrics with intervals, curves on one another."""
+    """Compare two folders: settings that differ, metrics with intervals, and overlaid curves."""
     from recall.report.compare import compare as make_comparison
 
     measure = _measure_of(window, mode, success)
@@ -175,9 +175,8 @@ def _serve(
     url = f"http://127.0.0.1:{server.server_address[1]}/"
     watched = (DESCRIPTION, "evaluations.jsonl*", OUTCOME)
     shown: dict[Path, int] | None = None
-    told = ""
+    printed = line = ""
     while True:
-        before = told
         try:
             found = [path for each in folders for name in watched for path in each.rglob(name)]
             times = {path: path.stat().st_mtime_ns for path in found if path.exists()}
@@ -186,11 +185,12 @@ def _serve(
                 if shown is None:  # now there is a page
                     Thread(target=server.serve_forever, daemon=True).start()
                 shown = times
-                told = f"The report is at {url} and refreshes by itself; Ctrl-C stops it."
+                line = f"The report is at {url} and refreshes by itself; Ctrl-C stops it."
         except (RecallError, OSError) as error:  # no runs yet, or a file that is being replaced
-            told = f"The report could not be made: {error}"
-        if told != before:
-            print(told, flush=True)
+            line = f"The report could not be made: {error}"
+        if line != printed:
+            print(line, flush=True)
+            printed = line
         time.sleep(SECONDS)
 
 

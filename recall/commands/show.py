@@ -32,6 +32,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool = False) -> None
     if as_json:
         print_json(rows)
         return
+    if not rows:
+        return
     if not is_terminal(Console()):
         print("\t".join(rows[0]))
         for row in rows:

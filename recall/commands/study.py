@@ -2,34 +2,29 @@
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
 from recall.commands.options import spelt, values_by_name
-from recall.commands.show import AsJson, Flag, print_json, print_rows, tell
+from recall.commands.show import Flag, print_rows, tell
 from recall.errors import BadValueError
 from recall.settings.checked import Count, Positive, Range, Words
 
 if TYPE_CHECKING:
     from recall.studies.declared import Study
     from recall.studies.launch.place import Place
+    from recall.studies.plan import Fleet
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
 
 
 NotNegativeWhole = Annotated[int, Range(least=0)]
-
-
-# Arguments of training that a settings file may hold, and the options of a study instead.
-_OPTION_OF = {
-    "method": "--methods", "sequence": "--sequences", "seeds": "--seeds", "preset": "--preset"
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,6 @@ class StudyOptions:
     """Only print what would run."""
     quiet: Flag = False
     """Show no progress."""
-    json: AsJson = False
 
     @property
     def folder(self) -> Path:
@@ -96,10 +90,10 @@ class StudyOptions:
         in_file, changes = read_config(self.config) if self.config else ({}, {})
         preset = in_file.pop("preset", ARGUMENTS["preset"])
         given = values_by_name("--set", self.set)
-        places = {name: f"{name} in {self.config}" for name in in_file}
-        places |= {name: f"--set {name}" for name in given if name in ARGUMENTS}
-        for name, place in places.items():
-            raise BadValueError(f"{place}: a study has an option {_OPTION_OF[name]} for it")
+        wrong = [f"{name} in {self.config}" for name in in_file]
+        wrong += [f"--set {name}" for name in given if name in ARGUMENTS]
+        if wrong:
+            raise BadValueError(f"{wrong[0]}: use --methods, --sequences, --seeds or --preset")
         own = {name for each in study.variants for name in (*each.changes, *each.shares)}
         for name in given:
             if (last := name.replace("-", "_").rpartition(".")[2]) in own:
@@ -143,7 +137,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     from recall.studies import study_named
     from recall.studies.launch.display import Display
     from recall.studies.plan import Shard
-    from recall.studies.runner import preview, run_study
+    from recall.studies.runner import plan_study, run_study
     from recall.studies.selection import groups_of
 
     # This process only plans; those that it starts see the accelerators.
@@ -157,7 +151,8 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     place = options.place()
     try:
         if options.dry_run:
-            _tell_plan(preview(chosen, choices, folder, place, shard), options.json)
+            fleets = plan_study(chosen, choices, folder, place.room, shard.count)
+            _tell_plan(shard.part(fleets), folder, chosen.question, place)
             return
         display = partial(Display, quiet=options.quiet)
         launch = run_study(
@@ -165,7 +160,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
         )
     finally:
         place.close()
-    _tell_end(launch, options.json)
+    _tell_end(launch)
 
 
 _SLURM = """\
@@ -197,25 +192,12 @@ def _write_script(path: Path, options: StudyOptions, shards: int) -> None:
     print(f"{path}: an array of {shards} tasks; check its resources, then `sbatch {path}`")
 
 
-def _tell_end(launch: "Launch", as_json: bool) -> None:
-    finished, failed = launch.finished, launch.failed_runs()
-    if as_json:
-        print_json(
-            {
-                "folder": str(launch.folder),
-                "fleets": [fleet.name for fleet in launch.fleets],
-                "finished": [fleet.name for fleet in finished],
-                "failed": launch.failed,
-                "failed_runs": failed,
-            }
-        )
-    else:
-        runs = sum(len(fleet.spec.runs) for fleet in launch.fleets)
-        done = sum(len(fleet.spec.runs) for fleet in finished) - len(failed)
-        print(
-            f"finished: {len(finished)} of {len(launch.fleets)} fleets, {done} of {runs} runs, "
-            f"in {launch.folder}"
-        )
+def _tell_end(launch: "Launch") -> None:
+    count, finished, failed = len(launch.fleets), launch.finished, launch.failed_runs()
+    left = count - len(finished)
+    runs = sum(len(fleet.spec.runs) for fleet in launch.fleets)
+    done = sum(len(fleet.spec.runs) for fleet in finished) - len(failed)
+    print(f"finished: {len(finished)} of {count} fleets, {done} of {runs} runs, in {launch.folder}")
     for name, step in failed.items():
         tell(
             f"failed: {name} at step {step:,}; it is not retried, because on a sound machine the "
@@ -223,60 +205,53 @@ def _tell_end(launch: "Launch", as_json: bool) -> None:
         )
     for name, reason in launch.failed.items():
         tell(f"failed: {name}: {reason}")
-    if launch.exit_status:
-        tell(f"recall: {what_is_missing(launch)}")
-        sys.exit(launch.exit_status)
-    if as_json:
-        return
-    if left := len(launch.fleets) - len(finished):
+    if launch.exit_status and left:
+        tell(
+            f"recall: {left} of {count} fleets are not finished; run the same command again to "
+            "continue"
+        )
+    elif launch.without_runs:
+        tell(
+            f"recall: every run failed in {len(launch.without_runs)} of {count} fleets, because of "
+            "numbers that were not finite; repair the environments if they returned them, or else "
+            "try other settings, such as a lower learning_rate, in another folder"
+        )
+    elif left:
         print(f"{left} of the fleets are with other launchers, which are at work in the folder")
     else:
         print(f"`{shlex.join(['recall', 'report', str(launch.folder)])}` shows the results")
+    if launch.exit_status:
+        sys.exit(launch.exit_status)
 
 
-def what_is_missing(launch: "Launch") -> str:
-    """Return why a launch did not end well, and what to do."""
-    count = len(launch.fleets)
-    if left := count - len(launch.finished):
-        return f"{left} of {count} fleets are not finished; run the same command again to continue"
-    if not launch.without_runs:
-        return f"all {count} fleets are finished, but the launch was stopped, or a process failed"
-    return (
-        f"every run failed in {len(launch.without_runs)} of {count} fleets, because of numbers "
-        "that were not finite; repair the environments if they returned them, or else try other "
-        "settings, such as a lower learning_rate, in another folder"
-    )
-
-
-def _tell_plan(preview: Mapping[str, Any], as_json: bool) -> None:
+def _tell_plan(fleets: Sequence["Fleet"], folder: Path, question: str, place: "Place") -> None:
+    """Print the fleets in the order in which they would train, and sum up what is left."""
+    from recall.files.fleet_layout import DESCRIPTION, status
     from recall.runs.wording import counted
+    from recall.studies.study_folder import known_fleets
     from recall.training.memory import gibibytes
 
-    if as_json:
-        print_json(preview)
-        return
-    rows = [
-        {
-            "fleet": fleet["name"],
-            "runs": len(fleet["runs"]),
-            "tasks": fleet["tasks"],
-            "steps_per_task": f"{fleet['steps_per_task']:,}",
-            "transitions": f"{fleet['transitions']:,}",
-            "memory": gibibytes(fleet["memory_bytes"]),
-            "took": str(timedelta(seconds=round(took))) if (took := fleet["took_seconds"]) else "",
-            "state": fleet["state"],
+    known, left, rows = known_fleets(folder), [], []
+    for fleet in fleets:
+        took, state = known.get(fleet.name, {}).get("seconds"), "finished"
+        if not status(folder / fleet.name).is_over:
+            left.append(fleet)
+            state = "begun" if (folder / fleet.name / DESCRIPTION).exists() else "new"
+        row = {
+            "fleet": fleet.name,
+            "runs": len(fleet.spec.runs),
+            "tasks": fleet.spec.tasks,
+            "steps_per_task": f"{fleet.spec.steps_per_task:,}",
+            "transitions": f"{fleet.transitions:,}",
+            "memory": gibibytes(fleet.memory_bytes),
+            "took": str(timedelta(seconds=round(took))) if took else "",
+            "state": state,
         }
-        for fleet in preview["fleets"]
-    ]
+        rows.append(row)
     print_rows(rows)
-    tell(preview["question"])
-    left = [fleet for fleet in preview["fleets"] if fleet["state"] != "finished"]
-    if not left:
-        tell("everything is finished: nothing is left to run")
-        return
-    runs = sum(len(fleet["runs"]) for fleet in left)
-    transitions = sum(fleet["transitions"] for fleet in left)
+    runs = counted(sum(len(fleet.spec.runs) for fleet in left), "run")
+    transitions = sum(fleet.transitions for fleet in left)
     tell(
-        f"{counted(runs, 'run')} in {counted(len(left), 'fleet')}, {transitions:,} transitions\n"
-        f"on {preview['place']}, {gibibytes(preview['device_bytes'])} for each device"
+        f"{question}\n{runs} in {counted(len(left), 'fleet')}, {transitions:,} transitions\n"
+        f"on {place.title}, {gibibytes(place.room.bytes_per_device)} for each device"
     )

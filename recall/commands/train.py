@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import Positional, arg
 
-from recall.commands.options import PLUGIN_HELP, spelt, split_options, values_by_name
+from recall.commands.options import PLUGIN_HELP, split_options, values_by_name
 from recall.commands.show import AsJson, Flag, print_json, print_rows, tell
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
 from recall.settings.checked import Checked, Words, from_plain
 from recall.worlds.task_names import numbered
@@ -21,7 +21,6 @@ from recall.worlds.task_names import numbered
 if TYPE_CHECKING:
     from recall.config.spec import FleetSpec
 
-TRAIN_HELP = "Train a method on sequences of tasks, many runs at once."
 _NAMES_HELP = (
     "Every option but the first ones is a setting, and sets it as in a settings file or in Python. "
     "The name of its group may be left out: --hidden is --network.hidden."
@@ -29,7 +28,7 @@ _NAMES_HELP = (
 
 
 def train_command(arguments: Sequence[str]) -> None:
-    """Run `recall train` with the arguments that follow it on the command line."""
+    """Train a method on sequences of tasks, many runs at once."""
     words = [word for word in arguments if word not in ("-h", "--help")]
     options, changes = parse_train(words)
     if len(words) < len(arguments):
@@ -107,23 +106,15 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
         name: [Words((value,)) for value in values.split(",")]
         for name, values in values_by_name("--vary", options.vary).items()
     }
-    try:
-        return resolve(
-            options.method,
-            None if options.sequence is None else each_alone(options.sequence),
-            options.seeds,
-            options.preset,
-            config=options.config,
-            changes=changes,
-            vary=varied,
-        )
-    except UnknownNameError as error:
-        if error.name not in changes:
-            raise
-        # A name that is no setting may be meant for one of the options that are none.
-        names = dict.fromkeys([*(field.name for field in fields(options)), *error.valid])
-        hint = "`recall train --help` shows all options."
-        raise UnknownNameError("option", spelt(str(error.name)), map(spelt, names), hint) from None
+    return resolve(
+        options.method,
+        None if options.sequence is None else each_alone(options.sequence),
+        options.seeds,
+        options.preset,
+        config=options.config,
+        changes=changes,
+        vary=varied,
+    )
 
 
 def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:
@@ -143,7 +134,7 @@ def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:
         learner=spec.settings.learner,
         method_settings=spec.method,
     )
-    about = f"{TRAIN_HELP} {_NAMES_HELP} {PLUGIN_HELP}"
+    about = f"{train_command.__doc__} {_NAMES_HELP} {PLUGIN_HELP}"
     tyro.cli(_AllOptions, prog="recall train", description=about, default=default, args=["--help"])
 
 
@@ -161,9 +152,6 @@ def resume(
         tensorboard: Whether to write TensorBoard events.
         wandb: Also log to this Weights & Biases project.
     """
-    from recall.runs.fleet_folder import check_unfinished
-
-    check_unfinished(folder)  # here, so that it is said before JAX is imported
     from recall import api
     from recall.training.loggers import default_callbacks
 

@@ -9,7 +9,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +111,7 @@ def choose(
     given, method = method, checked_method(method)
     own = {**applied.every_method, **applied.methods.get(method.name, {})}
     if isinstance(given, Method):
-        defaults = {
-            each.name: each.default if each.default_factory is MISSING else each.default_factory()
-            for each in fields(given)
-        }
+        defaults = {each.name: each.default for each in fields(given)}
         own = {name: value for name, value in own.items() if getattr(given, name) == defaults[name]}
     chosen = _Chosen(method, settings)
     known = paths(chosen)
@@ -123,20 +120,15 @@ def choose(
         try:
             merged |= by_path(layer, known)
         except UnknownNameError as error:
-            _check_not_anothers(str(error.name), method)
+            name = str(error.name).removeprefix("method.")
+            known_by = {other: {each.name for each in fields(METHODS[other])} for other in METHODS}
+            if owners := [other for other, names in known_by.items() if name in names]:
+                raise BadValueError(
+                    f"{name} is a setting of {', '.join(owners)}; {method.name} does not have it"
+                ) from None
             raise
     chosen = replaced(chosen, merged)
     return chosen.method, chosen.settings
-
-
-def _check_not_anothers(name: str, method: Method) -> None:
-    """Raise an error that names the methods with this setting, if there are any."""
-    own = name.removeprefix("method.")
-    owners = [other for other, kind in METHODS.items() if own in (f.name for f in fields(kind))]
-    if owners:
-        raise BadValueError(
-            f"{own} is a setting of {', '.join(owners)}; {method.name} does not have it"
-        )
 
 
 def read_config(

@@ -6,13 +6,13 @@ Functions cannot be stored in a file. They are given again, by the fleet's names
 import copy
 import dataclasses
 import functools
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from recall.config.spec import FleetSpec, RunSpec
 from recall.errors import BadValueError
 from recall.methods import METHODS, method_class
-from recall.plugins import check_named
 from recall.settings import PlasticitySettings, Settings
 from recall.settings.checked import from_plain
 from recall.settings.scalars import scalars
@@ -39,10 +39,16 @@ def spec_from(
     description = completed(description)
     method, settings = description["method"], description["settings"]
     tasks = {task for run in description["runs"] for task in run["tasks"]}
-    named = tasks - set(description.get("functions", ()))
-    check_named(description, method["name"] in METHODS and all(map(_is_known, named)))
+    functions_there = description.get("functions", ())
+    known = method["name"] in METHODS and all(map(_is_known, tasks - set(functions_there)))
+    if not known and description.get("plugins"):
+        names = " ".join(f"--plugin {shlex.quote(name)}" for name in description["plugins"])
+        raise BadValueError(
+            f"it was trained with plug-ins that are not loaded; name them again: {names} "
+            "(in Python, recall.load_plugin), since code that a folder names is not run by itself"
+        )
     chosen = from_plain(method_class(method.pop("name")), method)
-    given = given_functions(description.get("functions", ()), functions)
+    given = given_functions(functions_there, functions)
     runs = tuple(
         RunSpec(
             run["name"],

@@ -4,10 +4,9 @@ They are loaded only when somebody names them, or found as entry points of insta
 """
 
 import hashlib
-import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -22,7 +21,6 @@ HOW_TO_IMPORT = (
     "One of your own has to be imported first: --plugin with its module or file on the command "
     "line, recall.load_plugin in Python."
 )
-Sources = Mapping[str, Mapping[str, str]]  # by plug-in, facts such as its `source`, a digest
 _DIGITS = 12
 # Modules loaded as plug-ins, and the files of those that were loaded by file.
 _loaded: dict[str, Path | None] = {}
@@ -42,18 +40,15 @@ def load_plugin(source: str | Path) -> ModuleType:
     if path is not None and str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     name = str(source) if path is None else path.stem
+    if name.startswith("."):  # Python would take it for a name relative to a package
+        raise BadValueError(f"plug-in {source}: give a file with its .py")
     try:
-        if name.startswith("."):  # a path, which Python takes for a name relative to a package
-            raise ModuleNotFoundError(name=name)
         module = import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and not f"{name}.".startswith(f"{error.name}."):
-            raise BadValueError(f"plug-in {source} needs {error.name}: {error}") from error
-        raise BadValueError(
-            f"plug-in {source}: Python finds no module {name!r}; a file is given with its .py"
-        ) from error
     except (ImportError, SyntaxError, ValueError) as error:
-        raise BadValueError(f"plug-in {source} cannot be imported: {error}") from error
+        raise BadValueError(
+            f"plug-in {source} cannot be imported: {error}; give a module that Python finds, or a "
+            "file with its .py"
+        ) from error
     if path is not None and (module.__file__ is None or Path(module.__file__).resolve() != path):
         raise BadValueError(
             f"plug-in {source}: Python already knows another module called {name!r} "
@@ -74,19 +69,6 @@ def note(module: str) -> None:
 def loaded() -> list[str]:
     """Return the plug-ins of this process as they can be named again: modules or files."""
     return [module if path is None else str(path) for module, path in _loaded.items()]
-
-
-def check_named(description: Mapping[str, Any], known: bool) -> None:
-    """Raise an error for a run.json that needs plug-ins which nobody has named.
-
-    A folder may come from anywhere, so the code that it names is never loaded by itself.
-    """
-    if not known and description.get("plugins"):
-        names = " ".join(f"--plugin {shlex.quote(name)}" for name in description["plugins"])
-        raise BadValueError(
-            f"it was trained with plug-ins that are not loaded; name them again: {names} "
-            "(in Python, recall.load_plugin), since code that a folder names is not run by itself"
-        )
 
 
 def remember(module: str, anew: bool = False) -> None:
@@ -114,7 +96,7 @@ def sources() -> dict[str, dict[str, str]]:
     return {name: {"source": digest} for name, digest in _digests.items()}
 
 
-class Registry(MutableMapping[str, Value]):
+class Registry(Mapping[str, Value]):
     """Values by name, in the order of registration; then those of installed packages.
 
     A package adds one with an entry point of the `group`, such as `recall.methods`, whose name is
@@ -160,9 +142,6 @@ class Registry(MutableMapping[str, Value]):
 
     def __setitem__(self, name: str, value: Value) -> None:
         self._known[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self._known[name]
 
     def known(self) -> dict[str, Value]:
         """Return what is registered so far, without looking at installed packages."""

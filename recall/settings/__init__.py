@@ -13,6 +13,7 @@ _LONGEST_TURN = 10
 
 RewardName = Literal["v1", "v2"]
 ObservationName = Literal["classic", "full"]
+PrecisionName = Literal["default", "float32", "bfloat16"]
 RemedyName = Literal[
     "none", "l2_init", "shrink_and_perturb", "redo", "continual_backprop", "c_chain"
 ]
@@ -102,7 +103,7 @@ class SacSettings(Checked):
     """Constant added to the root of Adam's second moment, as in Keras."""
     bound_targets: bool = True
     """Clip every task's targets to the range of values that its rewards allow."""
-    precision: Literal["default", "float32", "bfloat16"] = "default"
+    precision: PrecisionName = "default"
     """Precision of matrix products: the device's default for float32 (tf32 on recent GPUs), exact
     float32, or bfloat16 inputs summed in float32."""
 

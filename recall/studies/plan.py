@@ -81,7 +81,7 @@ def plan(
     are places for them.
     """
     planned = planned or {}
-    begun = dict(_begun(folder))
+    begun = {path.name: spec_from(read_description(path)) for path in fleets_below(folder)}
     taken = {name: set(_keys(spec)) for name, spec in begun.items()}
     several_lengths = len({group.spec.tasks for group in groups}) > 1
     names = {path.name for path in folder.glob("*")} | planned.keys()
@@ -92,11 +92,8 @@ def plan(
         title = group.variant.title + (f"-{group.spec.tasks}" if several_lengths else "")
         _check_settings(group.spec, begun, file_name(title), folder)
         wanted = dict(zip(_keys(group.spec), group.spec.runs, strict=True))
-        mine = [name for name, keys in taken.items() if keys & wanted.keys()]
-        for name in mine:
-            _check_begun(folder / name, len(begun[name].runs) * size, room)
-        fleets += [Fleet(name, group.variant, begun[name], size) for name in mine]
-        gone = set().union(*(taken[name] for name in mine)) if mine else set()
+        kept = {name: begun[name] for name, keys in taken.items() if keys & wanted.keys()}
+        gone = {key for name in kept for key in taken[name]}
         left = {run.name: run for key, run in wanted.items() if key not in gone}
         for name, about in planned.items():
             same = (about["variant"], about["tasks"]) == (group.variant.title, group.spec.tasks)
@@ -107,9 +104,11 @@ def plan(
                         "choose the same --seeds, --sequences and --tasks as the other launchers, "
                         "or wait for them to end and remove study.json, which divides what is left"
                     )
-                spec = dataclasses.replace(group.spec, runs=tuple(map(left.pop, about["runs"])))
-                _check_begun(folder / name, len(spec.runs) * size, room)
-                fleets.append(Fleet(name, group.variant, spec, size))
+                runs = tuple(map(left.pop, about["runs"]))
+                kept[name] = dataclasses.replace(group.spec, runs=runs)
+        for name, spec in kept.items():
+            _check_begun(folder / name, len(spec.runs) * size, room)
+            fleets.append(Fleet(name, group.variant, spec, size))
         if not left:
             continue
         if size > room.bytes_per_device:
@@ -118,9 +117,9 @@ def plan(
                 f"{gibibytes(size)} of device memory, but only {gibibytes(room.bytes_per_device)} "
                 "are available; use a smaller --scale, fewer tasks or a memory_per_task"
             )
-        for runs in split(list(left.values()), room.bytes_per_device // size, parts_wanted, room):
+        for part in split(list(left.values()), room.bytes_per_device // size, parts_wanted, room):
             name = _free_name(file_name(title), names)
-            spec = dataclasses.replace(group.spec, runs=tuple(runs))
+            spec = dataclasses.replace(group.spec, runs=tuple(part))
             fleets.append(Fleet(name, group.variant, spec, size))
     order = {name: place for place, name in enumerate(planned)}
     return sorted(fleets, key=lambda fleet: order.get(fleet.name, len(order)))
@@ -176,17 +175,6 @@ def _check_settings(
                 f"version trains with {wanted}: `{resume_command(folder / name)}` continues it as "
                 "it was begun, another --out trains with the settings of this version"
             )
-
-
-def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
-    for path in fleets_below(folder):
-        yield path.name, spec_from(read_description(path))
-
-
-def fleets_of_others(groups: Sequence[Group], folder: Path) -> list[str]:
-    """Return the names of the fleets in `folder` with a run that none of the groups has."""
-    wanted = {key for group in groups for key in _keys(group.spec)}
-    return [name for name, spec in _begun(folder) if not wanted.issuperset(_keys(spec))]
 
 
 def _keys(spec: FleetSpec) -> list[str]:

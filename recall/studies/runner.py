@@ -1,30 +1,27 @@
-"""Planning, previewing and launching of a study."""
+"""Planning and launching of a study."""
 
 import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from recall.errors import RecallError
-from recall.files.fleet_layout import DESCRIPTION, Status, read_outcome, status
+from recall.files.fleet_layout import Status, read_outcome, status
 from recall.plugins import loaded
 from recall.runs.fleet_folder import hold
 from recall.studies.declared import Study
 from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import Job, Launcher
-from recall.studies.launch.place import Place, Room
+from recall.studies.launch.place import Room
 from recall.studies.launch.scheduler import Scheduler
 from recall.studies.plan import WHOLE, Fleet, Shard, plan
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study_folder import (
     LOCK,
     LOGS,
-    about,
     at_work,
     check_folder,
-    known_fleets,
     note_end,
     planned_fleets,
     write_study,
@@ -42,7 +39,6 @@ class Launch:
     fleets: tuple[Fleet, ...]
     failed: Mapping[str, str] = field(default_factory=dict)
     """The fleets that were given up, and why."""
-    attempts: Mapping[str, int] = field(default_factory=dict)
     signal_status: int = 0
     """The exit status for the signal that stopped the launch, or 0."""
 
@@ -81,42 +77,6 @@ def plan_study(
     check_folder(folder, study, choices)
     room = replace(room, places=room.places * shards)
     return plan(groups, folder, room, planned_fleets(folder, shards, others))
-
-
-def preview(
-    study: Study, choices: Choices, folder: Path, place: Place, shard: Shard = WHOLE
-) -> dict[str, Any]:
-    """Return what a launch would train, with its fleets in the order in which they would train.
-
-    A fleet's `state` is "finished", "begun" or "new", and `took_seconds` what it took so far.
-    """
-    before = known_fleets(folder)
-    fleets = [
-        about(fleet, folder, {})
-        | {
-            "transitions": fleet.transitions,
-            "took_seconds": before.get(fleet.name, {}).get("seconds"),
-            "state": _state(folder / fleet.name),
-        }
-        for fleet in shard.part(plan_study(study, choices, folder, place.room, shard.count))
-    ]
-    return {
-        "study": study.name,
-        "question": study.question,
-        "folder": str(folder),
-        "place": place.title,
-        "device_bytes": place.room.bytes_per_device,
-        "places": place.room.places,
-        "runs": sum(len(fleet["runs"]) for fleet in fleets),
-        "transitions": sum(fleet["transitions"] for fleet in fleets),
-        "fleets": fleets,
-    }
-
-
-def _state(folder: Path) -> str:
-    if status(folder).is_over:
-        return "finished"
-    return "begun" if (folder / DESCRIPTION).exists() else "new"
 
 
 def run_study(
@@ -168,4 +128,4 @@ def run_study(
             shown.close()
             place.close()
     signal_status = 0 if stop.signal_number is None else stop.exit_status
-    return Launch(folder, tuple(fleets), scheduler.failed, scheduler.attempts, signal_status)
+    return Launch(folder, tuple(fleets), scheduler.failed, signal_status)

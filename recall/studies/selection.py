@@ -47,8 +47,6 @@ class Group:
 def groups_of(study: Study, choices: Choices) -> list[Group]:
     """Return the chosen runs of a study, one group for each variant and length of sequence."""
     seeds = range(study.seeds if choices.seeds is None else choices.seeds)
-    if not seeds:
-        raise BadValueError(f"seeds {choices.seeds}: at least one is needed")
     by_length: dict[int, list[str]] = {}
     for sequence in _sequences(study, choices):
         by_length.setdefault(len(parse_sequence(sequence).tasks), []).append(sequence)
@@ -120,15 +118,12 @@ def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
     Exploration is as long as at full scale, but at most a tenth of a task, or its share of the
     full study where that is more.
     """
-    if not scale > 0:
-        raise BadValueError(f"scale {scale:g} must be more than 0; 1 is the full study")
     chunk = schedule.chunk_steps
     steps = scale * schedule.steps_per_task
-    if steps < chunk:
+    if not steps >= chunk:  # or is not a number
         raise BadValueError(
-            f"scale {scale:g} leaves {steps:g} of {schedule.steps_per_task:,} steps per task, "
-            f"less than one chunk of {chunk}; the smallest scale is "
-            f"{chunk / schedule.steps_per_task:g}"
+            f"scale {scale:g} leaves {steps:g} of {schedule.steps_per_task:,} steps per task, less "
+            f"than a chunk of {chunk}; the smallest scale is {chunk / schedule.steps_per_task:g}"
         )
     if scale == 1:
         return schedule

@@ -45,10 +45,9 @@ class Maker:
         ([], (0,), "at least one sequence"),
         ("point-rich", (), "at least one seed"),
         ("point-rich", (1, 1), "only once"),
-        ("point-rich", (-1,), "seed is -1; expected a whole number of at least 0"),
-        ("point-rich", (2**31,), "seed is 2147483648; expected"),
-        ("point-rich", ("0",), "seed is '0'; expected a whole number"),
-        ("point-rich", (True,), "seed is True; expected a whole number"),
+        ("point-rich", (-1,), "seed is -1"),
+        ("point-rich", (2**31,), "seed is 2147483648"),
+        ("point-rich", (True,), "seed is True"),
         ([named("a"), named("a")], (0,), "two different tasks are called 'a'"),
     ],
 )
@@ -97,18 +96,14 @@ def test_tasks_need_a_name_that_is_the_same_in_every_process(task):
     assert run.sequence == "point-rich,reach"
 
 
-def test_seeds_of_numpy_are_described_like_others():
-    spec = make_spec("recall", "point-rich", np.arange(2), Settings())
-    assert [run["seed"] for run in json.loads(json.dumps(spec.describe()))["runs"]] == [0, 1]
-
-
 def test_long_and_odd_sequences_still_name_files():
     spec = make_spec("recall", ",".join(["handle-press-side"] * 30), (0, 1), Settings())
     names = [run.name for run in spec.runs]
     assert len(set(names)) == 2
     assert max(map(len, names)) <= 80
-    (run,) = make_spec("recall", "gym:Pendulum-v1", (0,), Settings()).runs
+    (run,) = make_spec("recall", "gym:Pendulum-v1", np.arange(1), Settings()).runs
     assert run.name == "recall-gym-Pendulum-v1-seed0"
+    assert type(run.seed) is int
 
 
 def test_later_choices_win(tmp_path):
@@ -147,13 +142,6 @@ def test_a_method_that_comes_with_settings_keeps_them_under_a_preset():
     method, settings = choose(Recall(batch_size=99), Settings(), "quick")
     assert method == dataclasses.replace(choose("recall", Settings(), "quick")[0], batch_size=99)
     assert choose(Recall(), Settings(), "paper") == choose("recall", Settings(), "paper")
-
-    @dataclasses.dataclass(frozen=True)
-    class Own(Recall):
-        batch_size: int = dataclasses.field(default_factory=lambda: 256)
-        needed: int = dataclasses.field(kw_only=True)
-
-    assert choose(Own(needed=1), Settings(), "quick")[0].batch_size == 64
     assert settings.schedule.steps_per_task == PRESETS["quick"].settings["steps_per_task"]
 
 
@@ -173,9 +161,7 @@ def test_every_preset_fits_every_method(preset, method):
     [
         ("a.toml", "steps_per_task = ", "a.toml cannot be read"),
         ("a.json", "[1, 2]", "a.json must contain named settings"),
-        ("a.json", "1" * 5000, "a.json cannot be read"),
         ("a.yaml", "", r"only \.json and \.toml files are supported"),
-        ("a.toml", "seeds = 5", "seeds 5: give a list"),
         ("a.toml", "seeds = '10'", "seeds '10': give a list"),
         ("a.json", '{"discount": NaN}', "discount is nan; expected a number"),
         ("a.toml", "method = 5", "5 is not a method"),
@@ -188,26 +174,19 @@ def test_a_file_that_cannot_be_used_is_one_line(name, content, message, tmp_path
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("settings", [{"hidden": (64, 64)}, "quick", Settings])
-def test_settings_are_an_object_of_their_class(settings):
-    with pytest.raises(
-        RecallError, match=r"setting 'hidden'|settings is .*expected named settings"
-    ):
-        resolve("recall", "push", settings=settings)
-
-
 @pytest.mark.parametrize(
-    ("method", "changes", "told"),
+    ("method", "given", "told"),
     [
-        ("packnet", {"retraining_updates": 70}, "expected a multiple of updates_per_burst, which"),
-        ("recall", {"steps_per_task": 1e9}, "is too many for 3 tasks: a run has at most"),
-        ("ewc", {"distil": True}, "distil is a setting of recall; ewc does not have it"),
-        ("packnet", {"method": {"importance_batches": 3}}, "is a setting of ewc, l2, mas; packnet"),
+        ("recall", {"settings": {"hidden": (64, 64)}}, "setting 'hidden'"),
+        ("recall", {"settings": Settings}, "settings is .*expected named settings"),
+        ("packnet", {"changes": {"retraining_updates": 70}}, "a multiple of updates_per_burst"),
+        ("recall", {"changes": {"steps_per_task": 1e9}}, "is too many for 3 tasks"),
+        ("ewc", {"changes": {"distil": True}}, "distil is a setting of recall; ewc does not"),
     ],
 )
-def test_settings_that_do_not_fit_are_refused(method, changes, told):
-    with pytest.raises(BadValueError, match=told):
-        resolve(method, changes=changes)
+def test_settings_that_do_not_fit_are_refused(method, given, told):
+    with pytest.raises(RecallError, match=told):
+        resolve(method, **given)
 
 
 def omegaconf(tree):
@@ -233,17 +212,10 @@ def test_settings_are_mappings_and_sequences_of_any_kind(made):
         "popart": {"sigma_bounds": [0.1, 10]},
         "steps_per_task": 1_000,
     }
-    settings = made(tree)
-    by_config = resolve(config=settings)
-    assert by_config == resolve(config=json.loads(json.dumps(tree)))
-    assert by_config.settings.learner.network.hidden == (32, 32)
-    names = ("method", "sequence", "seeds", "preset")
-    arguments = [settings[name] for name in names]
-    changes = made({name: item for name, item in tree.items() if name not in names})
-    assert resolve(*arguments, changes=changes) == by_config
-    assert json.loads(json.dumps(by_config.describe()))["settings"]["learner"]["popart"][
-        "sigma_bounds"
-    ] == [0.1, 10]
+    spec = resolve(config=made(tree))
+    assert spec == resolve(config=tree)
+    stored = json.loads(json.dumps(spec.describe()))
+    assert stored["settings"]["learner"]["popart"]["sigma_bounds"] == [0.1, 10]
 
 
 def left():
@@ -278,11 +250,7 @@ def test_functions_of_the_same_name_or_of_none_of_the_fleets_are_taken():
         ({"left": right, "right": left}, "functions={'left': left, 'right': right}"),
         ({"left": left, "right": left}, "functions['right'] is left, the name of another task"),
         ({"left": left, "right": 3}, "task 3 is neither a name nor a function that makes"),
-        ({"left": left, "right": Blank()}, "is an environment; give a function that makes it"),
-        (left, "functions is <function left"),
         ([left, right], "give a dict from the names of tasks to their functions, here functions={"),
-        ([], "functions is []: give a dict"),
-        ({}, "its tasks are Python functions (left, right), which cannot be stored"),
         ({"left": left}, "its tasks are Python functions (right)"),
     ],
 )

@@ -1,11 +1,10 @@
 """Real processes: started, waited for, and looked up."""
 
-import contextlib
-import os
 import subprocess
 import sys
 import time
-from pathlib import Path
+
+import psutil
 
 
 def recall_process(*arguments: str, **keywords) -> subprocess.Popen:
@@ -25,17 +24,14 @@ def wait_for(condition, what: str, seconds: float = 300.0):
 
 def children_of(pid: int) -> list[int]:
     """The processes started by `pid`, wherever their session is."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(stat.parent.name))
-    return found
+    try:
+        return [child.pid for child in psutil.Process(pid).children()]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False

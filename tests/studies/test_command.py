@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from recall.cli import main
-from recall.commands.study import StudyOptions, _tell_plan
+from recall.commands.study import StudyOptions
 from recall.studies import STUDIES
-from recall.studies.launch.place import Place
-from recall.studies.runner import plan_study, preview
+from recall.studies.runner import plan_study
 from recall.studies.selection import groups_of
 from recall.studies.study_folder import note_end, write_study
 from tests.factories.studies import CHOICES, FLEETS, ROOM, SEQUENCE, SMALL, STUDY, begin
@@ -22,13 +21,21 @@ from tests.factories.studies import CHOICES, FLEETS, ROOM, SEQUENCE, SMALL, STUD
         ("cw3 --fleets-at-once 0", "--fleets-at-once is 0"),
         ("cw3 --launcher ray --address 127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1"),
         ("cw3 --out /dev/null/study", "/dev/null/study is not writable"),
+        ("cw3 --shard 3/2", "shard '3/2': give i/n"),
         ("cw20 --memory 0.5", "one run of perfect_memory on 20 tasks needs 3."),
+        ("cw3 --set learning_rate", "give NAME=VALUE"),
+        ("cw3 --set bach_size=1", "did you mean 'batch_size'"),
+        ("cw3 --set sequence=cw3-1", "--sequences"),
+        ("lambda --set distillation_weight=3", "study lambda sets distillation_weight itself"),
+        ("cw3 --set distillation_weight=3", "fine_tuning does not have it"),
+        ("cw3 --config mine.toml", "seeds in mine.toml: use --methods, --sequences, --seeds"),
     ],
 )
 def test_what_cannot_be_run_is_one_line_and_code_2_and_leaves_nothing(
     arguments, words, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text("seeds = [3]")
     with pytest.raises(SystemExit) as left:
         main(["study", *arguments.split()])
     error = capsys.readouterr().err
@@ -36,18 +43,7 @@ def test_what_cannot_be_run_is_one_line_and_code_2_and_leaves_nothing(
     assert error.startswith("recall: ")
     assert words in error
     assert error.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
-def test_what_a_study_declares_is_not_taken_from_a_file(tmp_path, capsys):
-    config = tmp_path / "mine.toml"
-    for given, option in (('method = "ewc"', "--methods"), ("seeds = [3]", "--seeds")):
-        config.write_text(given)
-        with pytest.raises(SystemExit):
-            main(["study", "cw3", "--config", str(config), "--out", str(tmp_path / "study")])
-        error = capsys.readouterr().err
-        assert error.startswith(f"recall: {given.partition(' ')[0]} in {config}: ")
-        assert option in error
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 
 
 def test_set_overrides_the_file_and_means_what_it_means_elsewhere(tmp_path):
@@ -66,50 +62,31 @@ def test_set_overrides_the_file_and_means_what_it_means_elsewhere(tmp_path):
     assert group.spec.method.distil is False
 
 
-@pytest.mark.parametrize(
-    ("study", "given", "words"),
-    [
-        ("cw3", "learning_rate", "give NAME=VALUE"),
-        ("cw3", "bach_size=1", "did you mean 'batch_size'"),
-        ("cw3", "sequence=cw3-1", "--sequences"),
-        ("lambda", "distillation_weight=3", "the study lambda sets distillation_weight itself"),
-        ("cw3", "distillation_weight=3", "fine_tuning does not have it"),
-    ],
-)
-def test_settings_that_would_have_no_effect_are_refused(study, given, words, tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main(["study", study, "--set", given, "--out", str(tmp_path / "study")])
-    assert words in capsys.readouterr().err
-    assert not (tmp_path / "study").exists()
-
-
-def test_a_dry_run_tells_runs_fleets_transitions_and_memory(tmp_path, capsys):
-    config = tmp_path / "small.json"
+def test_a_dry_run_shows_every_fleet_and_sums_up_what_is_left(tmp_path, capsys):
+    config, folder = tmp_path / "small.json", tmp_path / "study"
     config.write_text(json.dumps(SMALL))
-    arguments = ["study", "cw3", "--sequences", SEQUENCE, "--methods", "fine_tuning"]
-    arguments += ["--seeds", "2", "--config", str(config), "--dry-run"]
-    arguments += ["--out", str(tmp_path / "study")]
-    main([*arguments, "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (told["runs"], told["transitions"]) == (2, 2 * 400)
-    assert told["device_bytes"] > 2**20
-    (fleet,) = told["fleets"]
-    assert fleet["memory_bytes"] > 0
-    assert fleet["runs"] == [f"fine_tuning-{SEQUENCE}-seed{seed}" for seed in (0, 1)]
-    assert not (tmp_path / "study").exists()
+    options = ["--sequences", SEQUENCE, "--methods", "fine_tuning", "--seeds", "2", "--dry-run"]
+    options += ["--config", str(config), "--out", str(folder), "--runs-per-fleet", "1"]
 
+    def shown():
+        main(["study", "cw3", *options])
+        lines = capsys.readouterr()
+        header, *rows = (line.split("\t") for line in lines.out.splitlines())
+        return [dict(zip(header, row, strict=True)) for row in rows], lines.err
 
-def test_a_dry_run_sums_up_what_is_left(tmp_path, capsys):
-    place = Place(ROOM, "one place", lambda: None)
-    fleets = plan_study(STUDY, CHOICES, tmp_path, ROOM)
-    write_study(tmp_path, STUDY, CHOICES, fleets)
-    note_end(tmp_path, FLEETS[0], 61.0, None)
-    begin(fleets[0], tmp_path)
-    (tmp_path / FLEETS[0] / "outcome.json").write_text('{"finished": true, "failed": {}}')
-    _tell_plan(preview(STUDY, CHOICES, tmp_path, place), as_json=False)
-    lines = capsys.readouterr()
-    header, *rows = (line.split("\t") for line in lines.out.splitlines())
-    shown = [dict(zip(header, row, strict=True)) for row in rows]
-    told = [(row["runs"], row["transitions"], row["state"], row["took"]) for row in shown]
+    rows, summary = shown()
+    assert [(row["fleet"], row["state"]) for row in rows] == [(name, "new") for name in FLEETS]
+    assert "2 runs in 2 fleets, 800 transitions" in summary
+    assert not folder.exists()
+    folder.mkdir()
+    choices = replace(CHOICES, changes=json.loads(json.dumps(SMALL)))
+    fleets = plan_study(STUDY, choices, folder, ROOM)
+    write_study(folder, STUDY, choices, fleets)
+    note_end(folder, FLEETS[0], 61.0, None)
+    begin(fleets[0], folder)
+    (folder / FLEETS[0] / "outcome.json").write_text('{"finished": true, "failed": {}}')
+    rows, summary = shown()
+    told = [(row["runs"], row["transitions"], row["state"], row["took"]) for row in rows]
     assert told == [("1", "400", "finished", "0:01:01"), ("1", "400", "new", "")]
-    assert "1 run in 1 fleet, 400 transitions" in lines.err
+    assert all(row["memory"] for row in rows)
+    assert "1 run in 1 fleet, 400 transitions" in summary

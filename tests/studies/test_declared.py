@@ -5,11 +5,10 @@ from collections import Counter
 
 import pytest
 
-from recall.errors import UnknownNameError
 from recall.methods import OURS
 from recall.report.figures import FIGURES
 from recall.settings.checked import replaced
-from recall.studies import STUDIES, study_named
+from recall.studies import STUDIES
 from recall.studies.selection import Choices, groups_of
 from recall.worlds.sequences import parse_sequence
 
@@ -19,11 +18,6 @@ SIX = ["fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall"]
 def variants_of(name):
     """By title, the variant's method with its settings."""
     return {group.variant.title: group.spec.method for group in groups_of(STUDIES[name], Choices())}
-
-
-def test_an_unknown_study_is_told_with_the_nearest():
-    with pytest.raises(UnknownNameError, match="did you mean 'ablation'"):
-        study_named("ablatoin")
 
 
 @pytest.mark.parametrize("study", STUDIES.values(), ids=lambda study: study.name)

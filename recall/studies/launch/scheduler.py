@@ -18,7 +18,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class Scheduler:
-    """Runs a list of jobs with a launcher and counts attempts; `failed` says why jobs ended."""
+    """Runs a list of jobs with a launcher; `failed` says why jobs ended."""
 
     def __init__(
         self,
@@ -41,7 +41,6 @@ class Scheduler:
         self._since: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._launcher, self._display, self._retries = launcher, display, retries
-        self.attempts: dict[str, int] = {}
         self.failed: dict[str, str] = {}
 
     def run(self) -> Stop:
@@ -75,7 +74,6 @@ class Scheduler:
                 continue
             self._running[job.name] = job
             self._since[job.name] = time.monotonic()
-            self.attempts[job.name] = self.attempts.get(job.name, 0) + 1
             self._launcher.start(job)
 
     def _hold(self, job: Job) -> bool:

@@ -41,10 +41,11 @@ def shown(jobs, **options):
 def test_lines_tell_of_starts_messages_and_ends(jobs):
     assert not shown(jobs, quiet=True)[1].getvalue()
     display, file = shown(jobs)
-    assert display.summary().startswith("3 of 5 fleets, 1 running")
     display._told_at -= 60.0  # half a minute is over
     display.refresh()
-    assert file.getvalue().splitlines()[-1].endswith("300 of 800 transitions")
+    line = file.getvalue().splitlines()[-1]
+    assert line.startswith("3 of 5 fleets, 1 running")
+    assert line.endswith("300 of 800 transitions")
     display.take(Event(ONE, "finished"))
     display.give_up(TWO, "no luck")
     display._told_at -= 60.0

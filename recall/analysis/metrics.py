@@ -20,7 +20,6 @@ RETURN: Field = "return"
 """The field that stands for success where tasks do not report it."""
 METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
 TITLES = {name: name.replace("_", " ") for name in METRICS}
-LOWER_IS_BETTER = (FORGETTING,)
 
 
 @dataclass(frozen=True)

@@ -108,9 +108,9 @@ def film(
     every = from_plain(Count | None, every, "every")
     size = from_plain(tuple[_Side, _Side], size, "size")
     at = from_plain(At, at, "time")
-    folder = given_path(folder, "folder")
+    folder, suffix = given_path(folder, "folder"), SHEET if sheet else ".mp4"
     if tasks is None and is_trained(folder):
-        out = out or writable(Path(f"{folder}{SHEET if sheet else '.mp4'}"))
+        out = out or f"{folder}{suffix}"
         folder, tasks, at = TRAINED, str(folder), "final"
     named = as_tasks(tasks)
     description = read_description(folder)
@@ -119,7 +119,10 @@ def film(
     name = chosen_run(folder, run, seed, named or ()).name
     chosen = next(each for each in spec.runs if each.name == name)
     takes = _takes(folder, chosen, named, at)
-    path = _path(folder, out, _name(chosen, named, at, deterministic), sheet)
+    if out is None:
+        check_inside(folder / FILMS, folder)
+        out = folder / FILMS / f"{_name(chosen, named, at, deterministic)}{suffix}"
+    path = writable(given_path(out, "out", "file"))
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
         every = longest  # only the end of each episode is shown
@@ -145,18 +148,6 @@ def film(
     lacking = [kind for time, kind in _KINDS.items() if time not in times]
     why = missing(folder, f"{lacking[0]} of {chosen.name}") if lacking else ""
     return Film(path, chosen.name, tuple(shown), left_out, why)
-
-
-def _path(folder: Path, out: str | Path | None, name: str, sheet: bool) -> Path:
-    """Return the path of a film; a GIF in place of an .mp4 must not replace another film."""
-    if out is None:
-        check_inside(folder / FILMS, folder)
-        return writable(folder / FILMS / f"{name}{SHEET if sheet else '.mp4'}")
-    asked = given_path(out, "out", "file")
-    path = writable(asked)
-    if path != asked and path.exists():
-        raise BadValueError(f"{asked} needs ffmpeg, which is not installed, and {path} exists")
-    return path
 
 
 def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At) -> list[Take]:

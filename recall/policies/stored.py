@@ -72,10 +72,8 @@ def chosen_run(
     for task in tasks:
         if not any(positions_of(task, each.tasks) for each in matching):
             known = dict.fromkeys(shown for each in matching for shown in numbered(each.tasks))
-            others = [each.name for each in runs if positions_of(task, each.tasks)]
-            hint = f"Runs that have it: {', '.join(others[:3])} (run=, --run)." if others else ""
             where = f"run {matching[0].name}" if len(matching) == 1 else "this fleet"
-            raise UnknownNameError(f"task of {where}", task, known, hint)
+            raise UnknownNameError(f"task of {where}", task, known)
     having = [each for each in matching if all(positions_of(task, each.tasks) for task in tasks)]
     if not having:
         raise BadValueError(f"no single run has all of the tasks {', '.join(map(str, tasks))}")

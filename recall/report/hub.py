@@ -156,7 +156,7 @@ def card(analysis: Analysis, repo: str, pictures: dict[str, str]) -> str:
         *(f"![{text}]({path})\n\n*{text}*" for text, path in pictures.items()),
         "## Results",
         *(markdown(replace(table, advice=())) for table in tables),
-        summary.measured(analysis.measure, analysis.scores),
+        summary.measured(analysis.measure),
         "## Settings",
         "`run.json` holds all settings. These commands train the runs again:",
         *(f"```console\n$ {text}\n```" for text in commands),

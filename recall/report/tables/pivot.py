@@ -12,7 +12,7 @@ from recall.analysis.labels import label_of
 from recall.analysis.metrics import METRICS, TITLES, TRANSFER
 from recall.methods import METHODS
 from recall.report import paper
-from recall.report.tables.notes import budget_notes, paper_notes, transfer_facts, transfer_note
+from recall.report.tables.notes import budget_notes, paper_notes, transfer_advice, transfer_facts
 from recall.report.tables.table import Cell, Row, Table
 
 INTERQUARTILE = "interquartile mean"
@@ -83,7 +83,7 @@ def pivot_table(
             *notes,
             *(transfer_facts(analysis, scores) if transfers else ()),
         ),
-        advice=transfer_note(analysis, scores) if advise else (),
+        advice=transfer_advice(analysis, scores) if advise else (),
         **others,
     )
 

@@ -15,7 +15,6 @@ from recall.analysis.labels import (
     display_name,
     family_title,
     main_labels,
-    number_in_family,
 )
 from recall.analysis.metrics import METRICS, PERFORMANCE, RETURN, TITLES
 from recall.report import paper
@@ -51,7 +50,9 @@ def _metrics_of_family(analysis: Analysis, family: str, scores: pd.DataFrame) ->
     tasks = {run.sequence: ", ".join(run.tasks) for run in list_of(scores, "run")}
     methods = label_keys(analysis, list_of(scores, "label"), with_paper=True)
     metrics = metric_keys(scores)
-    rows = [Key(number_in_family(name), {"sequence": name}, detail=tasks[name]) for name in members]
+    rows = [
+        Key(name.rpartition("-")[2], {"sequence": name}, detail=tasks[name]) for name in members
+    ]
     if len(members) == paper.FAMILY_SIZE:
         yield pivot_table(
             analysis,

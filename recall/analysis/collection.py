@@ -13,10 +13,9 @@ from typing import Any
 
 from recall.analysis import continual_world_logs
 from recall.analysis.departures import settings_that_matter
-from recall.analysis.fleets import read_fleet
 from recall.analysis.labels import grouped, labelled, method_label, of_other_code
 from recall.analysis.references import References, find_references, is_reference
-from recall.analysis.run_result import RunResult
+from recall.analysis.run_result import RunResult, read_fleet
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import FLEET, LOG, TRACES, folders_below
 from recall.files.paths import given_paths

@@ -21,9 +21,8 @@ from recall.files.fleet_layout import FILMS, FINAL, learned, policy_path
 from recall.files.names import file_name
 from recall.files.paths import check_inside, given_path
 from recall.files.streams import is_terminal
-from recall.filming.compose import Frame, Tile, animate, in_rows
-from recall.filming.encode import SHEET, writable, write
-from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
+from recall.filming.pictures import SHEET, Frame, Tile, animate, in_rows, writable, write
+from recall.policies.policy import TRAINED, chosen_run, is_trained, missing, read_stored
 from recall.runs.description import check_unedited, read_description
 from recall.runs.evaluations import Mode
 from recall.settings.checked import Count, Range, from_plain

@@ -22,8 +22,8 @@ from recall.report import summary
 from recall.report.figures import Detailed, Gallery, Style, draw_all
 from recall.report.page import page
 from recall.report.tables import all_tables
+from recall.report.tables.pivot import Table, notes_below
 from recall.report.tables.protocols import protocol_tables
-from recall.report.tables.table import Table, notes_below
 from recall.report.tables.writers import print_table, write_tables
 from recall.runs.wording import counted
 from recall.settings.checked import from_plain

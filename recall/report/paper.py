@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from recall.analysis.bootstrap import Estimate
+from recall.analysis.estimates import Estimate
 from recall.analysis.labels import TRIPLETS, family_of
 
 METHODS = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")

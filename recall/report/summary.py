@@ -12,7 +12,7 @@ from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import display_name, family_of, family_title, grouped
 from recall.analysis.metrics import FORGETTING, METRICS, TITLES, Measure
 from recall.report.figures.bands import shown_labels
-from recall.report.tables.table import BOLD, estimate_text
+from recall.report.tables.pivot import BOLD, estimate_text
 from recall.runs.wording import counted, few
 
 ENOUGH_RUNS = 5

@@ -11,7 +11,7 @@ from recall.analysis.estimates import estimate
 from recall.analysis.frames import analyse, select
 from recall.analysis.metrics import FORGETTING, PERFORMANCE, TRANSFER
 from recall.report.tables import all_tables
-from recall.report.tables.table import notes_below
+from recall.report.tables.pivot import notes_below
 from tests.factories.folders import EVERY, STEPS, write_fleet, write_log
 
 EXAMPLE = Path(__file__).parent / "continual_world_example"

@@ -14,7 +14,7 @@ from recall.analysis.metrics import TRANSFER, Curves, area_at
 from recall.analysis.references import References
 from recall.commands.train import parse_train, spec_of
 from recall.config.spec import each_alone
-from recall.report.tables.table import notes_below
+from recall.report.tables.pivot import notes_below
 from recall.report.train_command import reference_command
 from tests.factories.folders import write_fleet
 from tests.factories.tables import tables_of

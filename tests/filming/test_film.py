@@ -14,8 +14,8 @@ from recall.cli import main
 from recall.config.resolve import resolve
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import FINAL
-from recall.filming.compose import Tile, animate, caption_height, in_rows
 from recall.filming.film import filmed_episode
+from recall.filming.pictures import Tile, animate, caption_height, in_rows
 from recall.learn import fleet
 from recall.policies.file_format import pack, read_policy_file
 from recall.runs.policies import write_policies

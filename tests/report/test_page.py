@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
-from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
+from recall.analysis.estimates import Estimate
 from recall.analysis.frames import Analysis, analyse
 from recall.report.figures import Gallery, Skipped, draw_all
 from recall.report.page import page
-from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.report.tables.pivot import MISSING, Cell, Row, Table
 from tests.factories.runs import made_collection
 
 HOSTILE = "<!--<script>&\"'"

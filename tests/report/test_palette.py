@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from recall.methods import METHODS
-from recall.report.figures.style import GREY, INK, PALETTE
+from recall.report.figures.layout import GREY, INK, PALETTE
 
 # What readers without one kind of cones see of linear RGB: Machado, Oliveira and Fernandes, A
 # Physiologically-based Model for Simulation of Color Vision Deficiency, 2009.

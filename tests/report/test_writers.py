@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from recall.analysis.bootstrap import Estimate
+from recall.analysis.estimates import Estimate
 from recall.report.build import show_tables
-from recall.report.tables.table import Cell, Row, Table, estimate_text
+from recall.report.tables.pivot import Cell, Row, Table, estimate_text
 from recall.report.tables.writers import (
     LEFT_OUT,
     comma_separated,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from recall.analysis.bootstrap import CONFIDENCE, generator
 from recall.analysis.collection import Collection
+from recall.analysis.estimates import CONFIDENCE, generator
 from recall.analysis.labels import family_of, left_out, main_labels
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.runs.wording import spanned

@@ -22,8 +22,16 @@ from recall.report.figures.bands import (
     silence,
 )
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.layout import Scale, panel_width
-from recall.report.figures.style import COLUMN, GREY, SHADE, TEXT, TINY, LineStyle
+from recall.report.figures.layout import (
+    COLUMN,
+    GREY,
+    SHADE,
+    TEXT,
+    TINY,
+    LineStyle,
+    Scale,
+    panel_width,
+)
 from recall.runs.wording import few
 
 OWN_STAGE = "own stage"  # labels the shading

@@ -14,7 +14,7 @@ from recall.analysis.frames import Analysis, analyse
 from recall.analysis.metrics import Measure
 from recall.analysis.run_result import RunResult
 from recall.files.names import slug
-from recall.report.figures.style import LineStyle, Style, line_styles, short_names
+from recall.report.figures.layout import LineStyle, Style, line_styles, short_names
 from recall.settings.checked import Range
 
 Array = np.ndarray

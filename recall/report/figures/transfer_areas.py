@@ -17,8 +17,8 @@ from recall.report.figures import layout
 from recall.report.figures.bands import NEIGHBOURS, Band, Group, band, current, thinned
 from recall.report.figures.curves import drawn_sequences, points_of_stage
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.style import GREY, INK, TINY, LineStyle
-from recall.report.tables.table import estimate_text, number_text, with_minus
+from recall.report.figures.layout import GREY, INK, TINY, LineStyle
+from recall.report.tables.pivot import estimate_text, number_text, with_minus
 
 Array = np.ndarray
 GAIN, LOSS, ALONE, OWN = "gain", "loss", "learned alone", "learned in the sequence"

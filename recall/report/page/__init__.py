@@ -15,8 +15,8 @@ from recall.analysis.labels import grouped
 from recall.analysis.run_result import RunResult
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
-from recall.report.figures.style import line_styles
-from recall.report.tables.table import MISSING, Table, notes_below, number_text, with_minus
+from recall.report.figures.layout import line_styles
+from recall.report.tables.pivot import MISSING, Table, notes_below, number_text, with_minus
 from recall.report.train_command import train_commands
 from recall.runs.wording import few
 from recall.version import version

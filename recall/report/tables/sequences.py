@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from recall.analysis.bootstrap import Estimate
-from recall.analysis.estimates import difference, shared_seeds, shared_sequences
+from recall.analysis.estimates import Estimate, difference, shared_seeds, shared_sequences
 from recall.analysis.frames import Analysis, analyse, list_of, select
 from recall.analysis.labels import (
     PAIRS,
@@ -20,13 +19,15 @@ from recall.analysis.metrics import METRICS, PERFORMANCE, RETURN, TITLES
 from recall.report import paper
 from recall.report.tables.pivot import (
     INTERQUARTILE,
+    Cell,
     Key,
+    Row,
+    Table,
     by_label,
     label_keys,
     metric_keys,
     pivot_table,
 )
-from recall.report.tables.table import Cell, Row, Table
 
 FEW_PAIRS = 4
 """Up to this many pairs are shown one by one; more are shown as means."""

@@ -60,9 +60,6 @@ def successes_at(curve: Curves, step: int, window: int = WINDOW) -> Array:
     if not len(rows) or not _reached(curve, step):
         return np.full(len(curve.tasks), np.nan)
     size = window_of(len(rows), window)
-    last = curve.success[rows[-size:]]
-    if np.isfinite(last).all():
-        return last.mean(axis=0)
     known = [column[np.isfinite(column)][-size:] for column in curve.success[rows].T]
     return np.array([values.mean() if len(values) else np.nan for values in known])
 

@@ -163,11 +163,8 @@ def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At)
                 takes.append(Take(titles[position], time, position, policy))
     if takes:
         return takes
-    if at == "both":
-        raise BadValueError(missing(folder, f"policies of these tasks of {run.name}"))
-    other = "final" if at == "learned" else "learned"
-    why = missing(folder, f"{_KINDS[at]} of {run.name}")
-    raise BadValueError(f"{why}. --at {other} films the {_KINDS[other]}")
+    lacking = "policies of these tasks" if at == "both" else _KINDS[at]
+    raise BadValueError(missing(folder, f"{lacking} of {run.name}"))
 
 
 def _name(run: RunSpec, tasks: Sequence[TaskName] | None, at: At, deterministic: bool) -> str:

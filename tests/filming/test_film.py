@@ -184,7 +184,7 @@ def test_an_unfinished_fleet_shows_what_is_over(tmp_path, capsys):
     assert "\npoint-rich\tlearned\t" in told.out
     assert "final policies" in told.err
     assert "not finished" in told.err
-    with pytest.raises(BadValueError, match=r"not finished.*--at learned"):
+    with pytest.raises(BadValueError, match=r"no final policies.*not finished"):
         recall.film(folder, at="final")
     with pytest.raises(BadValueError, match="not finished"):
         recall.film(folder, ["point-poor"])

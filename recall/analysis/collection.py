@@ -163,17 +163,14 @@ def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
 
 def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
     """Leave out runs whose sequence has the name of a different sequence."""
-    meanings: dict[str, RunResult] = {}
-    kept, problems = [], []
-    for run in runs:
-        first = meanings.setdefault(run.sequence, run)
-        if run.tasks == first.tasks:
-            kept.append(run)
-        else:
-            problems.append(
-                f"The sequence {run.sequence} is {', '.join(first.tasks)} in {first.folder} and "
-                f"{', '.join(run.tasks)} in {run.folder}: the runs of the latter are left out."
-            )
+    first = {run.sequence: run for run in reversed(runs)}
+    kept = [run for run in runs if run.tasks == first[run.sequence].tasks]
+    problems = [
+        f"The sequence {run.sequence} is {', '.join(other.tasks)} in {other.folder} and "
+        f"{', '.join(run.tasks)} in {run.folder}: the runs of the latter are left out."
+        for run in runs
+        if run.tasks != (other := first[run.sequence]).tasks
+    ]
     return kept, problems
 
 

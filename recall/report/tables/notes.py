@@ -34,12 +34,12 @@ def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
     return tuple(filter(None, notes))
 
 
-def paper_notes() -> tuple[str, ...]:
+def paper_note() -> str:
     """Return a note on what the paper's numbers are."""
     facts = published()
     return (
         f"(paper): the paper's own numbers, {facts['seeds']} runs of {facts['steps_per_task']:,} "
-        "steps per task in the simulator of 2021; settings differ too.",
+        "steps per task in the simulator of 2021; settings differ too."
     )
 
 

@@ -14,7 +14,7 @@ from recall.analysis.labels import label_of
 from recall.analysis.metrics import METRICS, TITLES, TRANSFER
 from recall.methods import METHODS
 from recall.report import paper
-from recall.report.tables.notes import budget_notes, paper_notes, transfer_advice, transfer_facts
+from recall.report.tables.notes import budget_notes, paper_note, transfer_advice, transfer_facts
 
 MISSING = "\N{EN DASH}"
 BOLD = (
@@ -171,7 +171,7 @@ def pivot_table(
         rows=tuple(shown),
         notes=(
             *budget_notes(scores),
-            *(paper_notes() if any(row.papers for row in shown) else ()),
+            *([paper_note()] if any(row.papers for row in shown) else []),
             *notes,
             *(transfer_facts(analysis, scores) if transfers else ()),
         ),

@@ -31,6 +31,8 @@ from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.settings.checked import from_plain
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
+Array = np.ndarray
+At = Literal["final", "learned"]
 TRAINED = Path(__file__).with_name("trained")
 """An archive that comes with the package, of runs which together learned every robot task."""
 
@@ -126,10 +128,6 @@ def read_stored(
             "restore it from a copy"
         )
     return info, vectors
-
-
-Array = np.ndarray
-At = Literal["final", "learned"]
 
 
 class Policy:

@@ -17,6 +17,7 @@ from recall.analysis.run_result import RunResult
 from recall.methods import METHODS
 from recall.report.tables.pivot import with_minus
 
+Array = np.ndarray
 COLUMN, TEXT = 3.25, 6.75  # widths of a paper's column and of its text, in inches
 SMALL, TINY = 6.5, 5.5
 INK, GREY, LIGHT, GRID, SHADE = "#222222", "#777777", "#c8c8c8", "#eeeeee", "#f0f0f0"
@@ -136,7 +137,6 @@ def short_names(labels: Sequence[str]) -> dict[str, str]:
     return {label: label.removeprefix(f"{method}, ") for label in labels}
 
 
-Array = np.ndarray
 BOUNDARY = "boundary"  # labels the lines between stages
 _LETTER = 0.55  # about how wide a letter is, relative to the size of its font
 

@@ -14,7 +14,7 @@ from recall.analysis.frames import Analysis, analyse
 from recall.analysis.metrics import METRICS
 from recall.report import paper
 from recall.report.tables import all_tables
-from recall.report.tables.table import Table, estimate_text, number_text
+from recall.report.tables.pivot import Table, estimate_text, number_text
 from recall.report.tables.writers import markdown_grid
 
 ROOT = Path(__file__).parents[1]

@@ -6,7 +6,7 @@ from recall.analysis.collection import gather
 from recall.analysis.estimates import estimate
 from recall.analysis.frames import analyse
 from recall.analysis.metrics import TRANSFER
-from recall.report.tables.table import estimate_text
+from recall.report.tables.pivot import estimate_text
 from tests.pages import PAGES, ROOT, with_tables
 
 

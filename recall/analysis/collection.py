@@ -13,10 +13,9 @@ from typing import Any
 
 from recall.analysis import continual_world_logs
 from recall.analysis.departures import settings_that_matter
-from recall.analysis.fleets import read_fleet
 from recall.analysis.labels import grouped, labelled, method_label, of_other_code
 from recall.analysis.references import References, find_references, is_reference
-from recall.analysis.run_result import RunResult
+from recall.analysis.run_result import RunResult, read_fleet
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import FLEET, LOG, TRACES, folders_below
 from recall.files.paths import given_paths
@@ -164,17 +163,14 @@ def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
 
 def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
     """Leave out runs whose sequence has the name of a different sequence."""
-    meanings: dict[str, RunResult] = {}
-    kept, problems = [], []
-    for run in runs:
-        first = meanings.setdefault(run.sequence, run)
-        if run.tasks == first.tasks:
-            kept.append(run)
-        else:
-            problems.append(
-                f"The sequence {run.sequence} is {', '.join(first.tasks)} in {first.folder} and "
-                f"{', '.join(run.tasks)} in {run.folder}: the runs of the latter are left out."
-            )
+    first = {run.sequence: run for run in reversed(runs)}
+    kept = [run for run in runs if run.tasks == first[run.sequence].tasks]
+    problems = [
+        f"The sequence {run.sequence} is {', '.join(other.tasks)} in {other.folder} and "
+        f"{', '.join(run.tasks)} in {run.folder}: the runs of the latter are left out."
+        for run in runs
+        if run.tasks != (other := first[run.sequence]).tasks
+    ]
     return kept, problems
 
 

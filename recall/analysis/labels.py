@@ -189,19 +189,10 @@ def _short(value: Any) -> str:
 
 def family_of(sequence: str) -> str:
     """Return the family: cw3 for cw3-1, pairs for pair-0-1, and any other sequence itself."""
-    return _in_family(sequence)[0]
-
-
-def number_in_family(sequence: str) -> str:
-    """Return the number of a sequence in its family, such as 3 for cw3-3, or an empty string."""
-    return _in_family(sequence)[1]
-
-
-def _in_family(sequence: str) -> tuple[str, str]:
     if re.fullmatch(r"pair-\d+-\d+", sequence):
-        return PAIRS, ""
-    numbered = re.fullmatch(r"([^,]+)-(\d+)", sequence)
-    return (numbered[1], numbered[2]) if numbered else (sequence, "")
+        return PAIRS
+    numbered = re.fullmatch(r"([^,]+)-\d+", sequence)
+    return numbered[1] if numbered else sequence
 
 
 def family_title(family: str) -> str:

@@ -20,7 +20,6 @@ RETURN: Field = "return"
 """The field that stands for success where tasks do not report it."""
 METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
 TITLES = {name: name.replace("_", " ") for name in METRICS}
-LOWER_IS_BETTER = (FORGETTING,)
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,6 @@ def successes_at(curve: Curves, step: int, window: int = WINDOW) -> Array:
     if not len(rows) or not _reached(curve, step):
         return np.full(len(curve.tasks), np.nan)
     size = window_of(len(rows), window)
-    last = curve.success[rows[-size:]]
-    if np.isfinite(last).all():
-        return last.mean(axis=0)
     known = [column[np.isfinite(column)][-size:] for column in curve.success[rows].T]
     return np.array([values.mean() if len(values) else np.nan for values in known])
 

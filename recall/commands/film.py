@@ -43,7 +43,7 @@ def film(
         sheet: Write a contact sheet (.png) of how the last episode ends.
     """
     from recall.filming.film import film as make_film
-    from recall.policies.stored import trained_tasks
+    from recall.policies.policy import trained_tasks
 
     if sheet and out is not None and out.suffix.lower() != ".png":
         raise BadValueError(

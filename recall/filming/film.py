@@ -21,9 +21,8 @@ from recall.files.fleet_layout import FILMS, FINAL, learned, policy_path
 from recall.files.names import file_name
 from recall.files.paths import check_inside, given_path
 from recall.files.streams import is_terminal
-from recall.filming.compose import Frame, Tile, animate, in_rows
-from recall.filming.encode import SHEET, writable, write
-from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
+from recall.filming.pictures import SHEET, Frame, Tile, animate, in_rows, writable, write
+from recall.policies.policy import TRAINED, chosen_run, is_trained, missing, read_stored
 from recall.runs.description import check_unedited, read_description
 from recall.runs.evaluations import Mode
 from recall.settings.checked import Count, Range, from_plain
@@ -108,9 +107,9 @@ def film(
     every = from_plain(Count | None, every, "every")
     size = from_plain(tuple[_Side, _Side], size, "size")
     at = from_plain(At, at, "time")
-    folder = given_path(folder, "folder")
+    folder, suffix = given_path(folder, "folder"), SHEET if sheet else ".mp4"
     if tasks is None and is_trained(folder):
-        out = out or writable(Path(f"{folder}{SHEET if sheet else '.mp4'}"))
+        out = out or f"{folder}{suffix}"
         folder, tasks, at = TRAINED, str(folder), "final"
     named = as_tasks(tasks)
     description = read_description(folder)
@@ -119,7 +118,10 @@ def film(
     name = chosen_run(folder, run, seed, named or ()).name
     chosen = next(each for each in spec.runs if each.name == name)
     takes = _takes(folder, chosen, named, at)
-    path = _path(folder, out, _name(chosen, named, at, deterministic), sheet)
+    if out is None:
+        check_inside(folder / FILMS, folder)
+        out = folder / FILMS / f"{_name(chosen, named, at, deterministic)}{suffix}"
+    path = writable(given_path(out, "out", "file"))
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
         every = longest  # only the end of each episode is shown
@@ -147,18 +149,6 @@ def film(
     return Film(path, chosen.name, tuple(shown), left_out, why)
 
 
-def _path(folder: Path, out: str | Path | None, name: str, sheet: bool) -> Path:
-    """Return the path of a film; a GIF in place of an .mp4 must not replace another film."""
-    if out is None:
-        check_inside(folder / FILMS, folder)
-        return writable(folder / FILMS / f"{name}{SHEET if sheet else '.mp4'}")
-    asked = given_path(out, "out", "file")
-    path = writable(asked)
-    if path != asked and path.exists():
-        raise BadValueError(f"{asked} needs ffmpeg, which is not installed, and {path} exists")
-    return path
-
-
 def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At) -> list[Take]:
     """Return every chosen task at every chosen time for which there is a policy."""
     titles = numbered(run.task_names)
@@ -173,11 +163,8 @@ def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At)
                 takes.append(Take(titles[position], time, position, policy))
     if takes:
         return takes
-    if at == "both":
-        raise BadValueError(missing(folder, f"policies of these tasks of {run.name}"))
-    other = "final" if at == "learned" else "learned"
-    why = missing(folder, f"{_KINDS[at]} of {run.name}")
-    raise BadValueError(f"{why}. --at {other} films the {_KINDS[other]}")
+    lacking = "policies of these tasks" if at == "both" else _KINDS[at]
+    raise BadValueError(missing(folder, f"{lacking} of {run.name}"))
 
 
 def _name(run: RunSpec, tasks: Sequence[TaskName] | None, at: At, deterministic: bool) -> str:

@@ -1,16 +1,8 @@
 """The format of a policy file (.npz): named layers, and what is needed to act with them.
 
-    format, recall_version                      versions of this format and of the package
-    method, run, seed                           what was trained
-    tasks                                       names of the run's tasks, by position
-    reward, observation, horizon_steps          the environment (0: the world's own horizon)
-    observation_size, action_size, hidden, activation, shared_layers    the network
-    task_K/bias_0, task_K/kernel_0, ...         layers that act on task K, float32
-
-Files in archives are compact: format 2. The kernels between hidden layers, which are most of the
-numbers, have the type `dtype`: float16. The other layers are small, and the LayerNorm amplifies an
-error in the first one, so they stay float32. Layers that are the same for all tasks of a file are
-stored once, as shared/bias_0 and so on; `positions` are those tasks. The reader returns float32.
+docs/policies.md lists the arrays. Files in archives are compact, format 2: the kernels between
+hidden layers, which are most of the numbers, are float16. The other layers are small, and the
+LayerNorm amplifies an error in the first one, so they stay float32. The reader returns float32.
 
 All arrays are plain, so any program that reads NumPy's format can use the file, without pickle.
 """

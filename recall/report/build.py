@@ -16,14 +16,14 @@ from recall.analysis.labels import grouped
 from recall.analysis.metrics import Measure, of_success
 from recall.errors import BadValueError
 from recall.files.atomic import remove_leftovers, write_text
-from recall.files.paths import given_path, given_paths
+from recall.files.paths import given_path, given_paths, is_inside
 from recall.files.reading import read_json
 from recall.report import summary
 from recall.report.figures import Detailed, Gallery, Style, draw_all
 from recall.report.page import page
 from recall.report.tables import all_tables
+from recall.report.tables.pivot import Table, notes_below
 from recall.report.tables.protocols import protocol_tables
-from recall.report.tables.table import Table, notes_below
 from recall.report.tables.writers import print_table, write_tables
 from recall.runs.wording import counted
 from recall.settings.checked import from_plain
@@ -135,7 +135,7 @@ def write_report(
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis, board)
     with (
-        replacing_earlier(out) as new,
+        _replacing_earlier(out) as new,
         console.status("Writing tables and figures") if console else contextlib.nullcontext(),
     ):
         write_tables(tables, new / "tables")
@@ -200,14 +200,14 @@ def show_tables(tables: Sequence[Table], console: Console) -> None:
 
 
 @contextlib.contextmanager
-def replacing_earlier(folder: Path) -> Iterator[Path]:
+def _replacing_earlier(folder: Path) -> Iterator[Path]:
     """Let the caller write a report into a new folder, whose files then move into `folder`.
 
     They replace those that an earlier report wrote there, and no others; a folder that holds
     anything but an earlier report, or the start of one, is refused. If the caller fails, all stays
     as it is.
     """
-    earlier = _listed(folder)
+    earlier = _files_of_earlier(folder)
     for path in sorted(folder.iterdir()) if folder.is_dir() and not earlier else ():
         if path.name not in _FOLDERS and not path.name.startswith(_NEW):
             raise BadValueError(
@@ -222,28 +222,22 @@ def replacing_earlier(folder: Path) -> Iterator[Path]:
         yield new
         names = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
         # With both in the list, the next report finds all files even if this one ends halfway.
-        _write_list(folder, names | earlier)
+        write_text(folder / FILE, json.dumps(sorted(names | earlier), indent=1) + "\n")
         for path in (folder / name for name in earlier - names):
-            # A list that was edited must not lead to files outside the folder.
-            if folder.resolve() in path.resolve().parents and path.is_file():
-                path.unlink()
-                if path.parent != folder and not any(path.parent.iterdir()):
-                    path.parent.rmdir()
+            path.unlink()
+            if path.parent != folder and not any(path.parent.iterdir()):
+                path.parent.rmdir()
         for name in sorted(names):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).replace(folder / name)
-        _write_list(folder, names)
 
 
-def _listed(folder: Path) -> set[str]:
+def _files_of_earlier(folder: Path) -> set[str]:
     """Return the files of the report in a folder; none if no report wrote the list."""
     try:
-        names = read_json(folder / FILE)
+        names = read_json(folder / FILE, kind=list[str])
     except BadValueError:  # no earlier report, or an unreadable list
         return set()
-    listed = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
-    return listed if PAGE in listed else set()  # a list without the page is another program's
-
-
-def _write_list(folder: Path, names: Iterable[str]) -> None:
-    write_text(folder / FILE, json.dumps(sorted(names), indent=1) + "\n")
+    # A list without the page is another program's. One that was edited leads nowhere else.
+    inside = (name for name in names if PAGE in names and is_inside(folder / name, folder))
+    return {name for name in inside if (folder / name).is_file()}

@@ -13,7 +13,7 @@ from recall.errors import BadValueError
 from recall.files.paths import given_path, given_paths
 from recall.report.build import Folder, Report, write_report
 from recall.report.tables import all_tables
-from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.report.tables.pivot import MISSING, Cell, Row, Table
 
 _KINDS = ("average_success", "current_task", "seeds", "task_curves")
 

@@ -12,11 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from recall.analysis.collection import gather
-from recall.analysis.frames import MEASURED, Analysis, analyse
-from recall.analysis.metrics import TITLES
+from recall.analysis.frames import Analysis, analyse
+from recall.analysis.run_result import RunResult
 from recall.errors import RecallError, required
 from recall.files.atomic import write_text
 from recall.files.fleet_layout import (
@@ -147,7 +145,7 @@ def card(analysis: Analysis, repo: str, pictures: dict[str, str]) -> str:
     commands = dict.fromkeys(text for each in descriptions for text in train_commands(each))
     tables = protocol_tables(analysis, origin=False) or all_tables(analysis)
     # JSON is YAML too.
-    header = [f"{name}: {json.dumps(value)}" for name, value in _metadata(analysis).items()]
+    header = [f"{name}: {json.dumps(value)}" for name, value in _metadata(runs).items()]
     parts = [
         "\n".join(["---", *header, "---"]),
         f"# {repo.rpartition('/')[2]}",
@@ -156,7 +154,7 @@ def card(analysis: Analysis, repo: str, pictures: dict[str, str]) -> str:
         *(f"![{text}]({path})\n\n*{text}*" for text, path in pictures.items()),
         "## Results",
         *(markdown(replace(table, advice=())) for table in tables),
-        summary.measured(analysis.measure, analysis.scores),
+        summary.measured(analysis.measure),
         "## Settings",
         "`run.json` holds all settings. These commands train the runs again:",
         *(f"```console\n$ {text}\n```" for text in commands),
@@ -165,23 +163,11 @@ def card(analysis: Analysis, repo: str, pictures: dict[str, str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _metadata(analysis: Analysis) -> dict[str, Any]:
-    """Return what the Hub itself reads of a card: tags, and the metrics of labels by sequence."""
-    runs = analysis.collection.runs
-    means = analysis.scores.groupby(["label", "sequence"], sort=False)[[*MEASURED.values()]].mean()
-    results: dict[str, list[dict[str, Any]]] = {}
-    for (label, sequence), row in means.iterrows():
-        metrics = [
-            {"type": metric, "name": TITLES[metric], "value": round(row[column], 4)}
-            for metric, column in MEASURED.items()
-            if np.isfinite(row[column])
-        ]
-        what = {"task": {"type": _KIND}, "dataset": {"name": sequence, "type": sequence}}
-        results.setdefault(label, []).append(what | {"metrics": metrics})
+def _metadata(runs: Sequence[RunResult]) -> dict[str, Any]:
+    """Return what the Hub itself reads of a card."""
     tags = [*(run.method for run in runs), *(task for run in runs for task in run.tasks)]
     return {
         "library_name": "recall-rl",
         "pipeline_tag": _KIND,
         "tags": [_KIND, "continual-learning", *dict.fromkeys(tags)],
-        "model-index": [{"name": label, "results": found} for label, found in results.items()],
     }

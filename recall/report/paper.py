@@ -5,8 +5,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from recall.analysis.bootstrap import Estimate
-from recall.analysis.labels import TRIPLETS, family_of, number_in_family
+from recall.analysis.estimates import Estimate
+from recall.analysis.labels import TRIPLETS, family_of
 
 METHODS = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
 FAMILY_SIZE = 8
@@ -33,7 +33,7 @@ def on_sequence(sequence: str, metric: str, method: str) -> Estimate | None:
     """Return a metric of a method on cw3-1 to cw3-8, cw6-1 to cw6-8, cw10 or cw20."""
     family = family_of(sequence)
     if family in TRIPLETS:
-        return number(family, metric, number_in_family(sequence), method)
+        return number(family, metric, sequence.rpartition("-")[2], method)
     return number(sequence, method, metric)
 
 

@@ -48,10 +48,8 @@ def reference_command(run: RunResult, tasks: Iterable[str], seeds: Iterable[int]
     """
     if run.source != "recall" or run.description.get("functions"):
         return None
-    settings, plugins = (
-        {STEPS: run.steps_per_task} | needed(run),
-        run.description.get("plugins", ()),
-    )
+    settings = {STEPS: run.steps_per_task} | needed(run)
+    plugins = run.description.get("plugins", ())
     return _command(REFERENCE_METHOD, tasks, map(str, seeds), run.preset, settings, plugins)
 
 

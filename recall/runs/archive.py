@@ -40,7 +40,7 @@ from recall.files.fleet_layout import (
 from recall.files.paths import given_path
 from recall.files.reading import SCHEMA, XZ, complete_lines, read_json, read_lines
 from recall.policies.file_format import pack_compactly
-from recall.policies.stored import read_stored
+from recall.policies.policy import read_stored
 from recall.runs.description import Description, check_unedited, read_description
 from recall.runs.fleet_folder import FolderInUseError, resume_command
 from recall.settings.checked import from_plain, given_texts

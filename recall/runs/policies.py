@@ -22,7 +22,7 @@ from recall.files.fleet_layout import (
 )
 from recall.files.stamps import DamagedFileError, Stamp
 from recall.policies.file_format import PolicyInfo, pack
-from recall.policies.stored import missing, read_stored
+from recall.policies.policy import missing, read_stored
 from recall.worlds.registry import task_label
 
 Array = np.ndarray

@@ -18,7 +18,7 @@ from recall.config.spec import FleetSpec, Sequences
 from recall.errors import RecallError
 from recall.filming.film import film
 from recall.methods import method_class
-from recall.policies.stored import TRAINED
+from recall.policies.policy import TRAINED
 from recall.report.build import make_report
 from recall.report.tables.writers import print_table
 from recall.training.callbacks import Callback

@@ -6,7 +6,7 @@ from recall.analysis.collection import gather
 from recall.analysis.frames import analyse
 from recall.analysis.metrics import Measure
 from recall.report.tables import all_tables
-from recall.report.tables.table import Cell, Table
+from recall.report.tables.pivot import Cell, Table
 
 
 def tables_of(folder: Path, measure: Measure | None = None) -> dict[str, Table]:

@@ -17,44 +17,36 @@ SHAPE = PolicyShape(3, 2, (64, 64), "relu", 1)
 INFO = PolicyInfo("recall", "run", 0, ("a", "b"), "v1", "classic", None, SHAPE, "0.0.7")
 
 
-@pytest.fixture(scope="module")
-def kept(finished, tmp_path_factory):
-    """An archive with the policies of all runs."""
-    return recall.archive(finished, tmp_path_factory.mktemp("kept") / "all", "*").folder
-
-
 @pytest.mark.parametrize("at", ["final", "learned"])
-@pytest.mark.parametrize("task", ["point-rich", "point-poor"])
-def test_actions_of_a_trained_policy_nearly_agree(finished, kept, task, at):
-    before, after = (recall.load_policy(folder, task, SECOND, at) for folder in (finished, kept))
-    observations = np.random.default_rng(0).uniform(-1, 1, (500, before.observation_size))
-    assert after.act(observations) == pytest.approx(before.act(observations), abs=1e-2)
-    assert all(layer.dtype == np.float32 for layer in after.layers.values())
-    assert (after.run, after.task, after.world) == (before.run, before.task, before.world)
+def test_actions_of_an_archived_policy_nearly_agree(finished, tmp_path, at):
+    kept = recall.archive(finished, tmp_path / "kept", "*").folder
+    for task in ("point-rich", "point-poor"):
+        before, after = (
+            recall.load_policy(folder, task, SECOND, at) for folder in (finished, kept)
+        )
+        observations = np.random.default_rng(0).uniform(-1, 1, (500, before.observation_size))
+        assert after.act(observations) == pytest.approx(before.act(observations), abs=1e-2)
+        assert all(layer.dtype == np.float32 for layer in after.layers.values())
+        assert (after.run, after.task, after.world) == (before.run, before.task, before.world)
 
 
 def test_layers_that_tasks_share_are_stored_once(tmp_path):
-    random = np.random.default_rng(0)
-    one = random.normal(size=SHAPE.size).astype(np.float32)
+    one = np.random.default_rng(0).normal(size=SHAPE.size).astype(np.float32)
     other = one.copy()
     other[-SHAPE.layer_shapes()["out_kernel"][0] :] += 1.0
-    arrays = pack_compactly(INFO, {0: one, 1: other})
-    assert "shared/kernel_1" in arrays
-    assert "task_1/kernel_1" not in arrays
+    vectors = {0: one, 1: other}
+    arrays = pack_compactly(INFO, vectors)
     halves = {name for name, array in arrays.items() if array.dtype == np.float16}
     assert halves == {"shared/kernel_1"}
     assert {"task_0/out_kernel", "task_1/out_kernel"} <= set(arrays)
-    sizes = []
-    for packed in (pack(INFO, {0: one, 1: other}), arrays):
-        content = io.BytesIO()
-        np.savez_compressed(content, **packed)
-        sizes.append(len(content.getvalue()))
-    assert sizes[1] < 0.4 * sizes[0]
-    (tmp_path / "a.npz").write_bytes(content.getvalue())
-    info, vectors = read_policy_file(tmp_path / "a.npz")
+    np.savez_compressed(tmp_path / "large.npz", **pack(INFO, vectors))
+    np.savez_compressed(tmp_path / "small.npz", **arrays)
+    large, small = ((tmp_path / f"{name}.npz").stat().st_size for name in ("large", "small"))
+    assert small < 0.4 * large
+    info, found = read_policy_file(tmp_path / "small.npz")
     assert info == INFO
-    for position, vector in enumerate((one, other)):
-        assert vectors[position] == pytest.approx(vector, rel=1e-3)
+    for position, vector in vectors.items():
+        assert found[position] == pytest.approx(vector, rel=1e-3)
 
 
 def test_numbers_beyond_float16_stay_as_they_are(tmp_path):

@@ -59,7 +59,7 @@ def test_a_repeated_task_is_named_with_its_number(tmp_path):
     ("arguments", "valid", "told"),
     [
         ({"task": "point-swop"}, ["point-rich", "point-poor", "point-slide"], "did you mean"),
-        ({"task": "point-slide", "run": FIRST}, ["point-rich", "point-poor"], OTHER),
+        ({"task": "point-slide", "run": FIRST}, ["point-rich", "point-poor"], "point-slide"),
         ({"task": 3, "run": FIRST}, ["point-rich", "point-poor"], "3"),
         ({"task": 0, "run": "nobody"}, [FIRST, FIRST_TWO, OTHER, OTHER_TWO], "'nobody'"),
         ({"task": 0, "at": "end"}, ["final", "learned"], "'end'"),

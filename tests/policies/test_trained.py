@@ -7,7 +7,7 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import BadValueError
-from recall.policies.stored import TRAINED, trained_tasks
+from recall.policies.policy import TRAINED, trained_tasks
 from recall.worlds.sequences import parse_sequence
 
 RESULTS = Path(__file__).parents[2] / "results" / "cw10-n-step" / "recall"

@@ -5,7 +5,7 @@ import pytest
 from recall.analysis.collection import Collection, gather
 from recall.analysis.frames import analyse
 from recall.report.build import health_problems
-from recall.report.summary import few_seeds, measured, nothing_to_compare, scope, verdicts
+from recall.report.summary import few_seeds, scope, verdicts
 from tests.factories.folders import append_training, write_fleet
 from tests.factories.runs import made_collection, made_run
 
@@ -15,9 +15,9 @@ def made() -> Collection:
     return made_collection(["fine_tuning", "recall"], ["cw3-1", "cw3-2"], seeds=2)
 
 
-def write(folder, method, values, sequence="push,hammer", **changes):
+def write(folder, method, values, **changes):
     """Write runs with one success for each seed at all times."""
-    write_fleet(folder / method, method, sequence, seeds=tuple(values),
+    write_fleet(folder / method, method, "push,hammer", seeds=tuple(values),
                 success=lambda seed, task, step: values[seed], **changes)  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def sentences_of(found):
 
 
 def test_the_summary_names_the_best_of_every_family(made):
-    assert scope(made) == "2 methods and variants on 2 sequences: 8 runs, all complete."
+    assert "on 2 sequences: 8 runs, 8 complete" in scope(made)
     analysis = analyse(made)
     (verdict,) = verdicts(analysis)
     assert verdict.title == "CW3, 2 sequences"
@@ -37,7 +37,6 @@ def test_the_summary_names_the_best_of_every_family(made):
     for mean in means:
         assert any(f"{mean + off:.2f} [" in verdict.sentences[0] for off in (-0.001, 0.001))
     assert verdict.sentences[0].startswith("RECALL ")
-    assert "stochastic" in measured(analysis.measure, analysis.scores)
 
 
 def test_what_leads_by_chance_is_not_called_best(tmp_path):
@@ -47,21 +46,19 @@ def test_what_leads_by_chance_is_not_called_best(tmp_path):
     sentence = sentences_of(gather(tmp_path))[0]
     assert "a difference of 0.30 [-0.15, 0.75]" in sentence
     assert "cannot be told from it" in sentence
-    assert "performs best" not in sentence
 
 
 def test_a_lead_in_every_seed_is_told_and_what_does_not_compare_is_shown(tmp_path):
     write(tmp_path, "recall", {0: 0.9, 1: 0.8})
     write(tmp_path, "ewc", {0: 0.1, 1: 0.2}, steps_per_task=2_000)
     sentence = sentences_of(gather(tmp_path))[0]
-    assert " 0.85 [" in sentence
-    assert " 0.15 [" in sentence
-    assert "cannot be ranked" in sentence
+    for words in (" 0.85 [", " 0.15 [", "cannot be ranked"):
+        assert words in sentence
     write(tmp_path, "packnet", {0: 0.3, 1: 0.2})
     write(tmp_path, "fine_tuning", {0: 0.2, 1: 0.1})
     sentence = sentences_of(gather(tmp_path))[0]
-    assert "RECALL performs best: average performance 0.85 [" in sentence
-    assert "PackNet with 0.25" in sentence
+    assert sentence.startswith("RECALL has the highest average performance, 0.85 [")
+    assert "next is PackNet with 0.25" in sentence
     assert "Not ranked: EWC" in sentence
 
 
@@ -93,28 +90,15 @@ def test_few_seeds_are_warned_of(seeds, told):
     assert told in few_seeds(Collection(runs))
     assert bool(few_seeds(Collection(runs))) == bool(told)
     assert verdicts(analyse(Collection(runs))) == []
-    assert "single tasks" in nothing_to_compare(Collection(runs))
-
-
-def test_nothing_is_said_of_transfer_that_nobody_has(tmp_path):
-    """Plain SAC succeeds in every evaluation, so there is nothing to gain."""
-    for method in ("recall", "ewc"):
-        write_fleet(tmp_path / method, method, "push,hammer", success=lambda *_: 0.5)
-    for task in ("push", "hammer"):
-        write_fleet(tmp_path / task, "fine_tuning", task, success=lambda *_: 1.0)
-    told = " ".join(text for each in verdicts(analyse(gather(tmp_path))) for text in each.sentences)
-    assert "verage performance" in told
-    assert "transfer" not in told
-
-
-def warning(run, step, kind="collapsed_temperature", message="what it means", position=0):
-    return {"run": run, "step": step, "position": position, "health": kind, "message": message}
 
 
 def test_health_warnings_are_a_line_for_each_method_and_kind(tmp_path):
+    def warning(run, step, kind="collapsed_temperature", message="what it means"):
+        return {"run": run, "step": step, "position": 0, "health": kind, "message": message}
+
     many = write_fleet(tmp_path / "a", "recall", "push,hammer", seeds=range(5))
-    late = (warning(run, 900) for run in range(3))
-    append_training(many, *late, warning(1, 500, message="the <first>"))
+    append_training(many, *(warning(run, 900) for run in range(3)))
+    append_training(many, warning(1, 500, message="the <first>"))
     append_training(many, warning(4, 700, "dormant_policy_units"))
     first, second = health_problems(gather(tmp_path))
     assert "collapsed temperature in 3 of 5 runs" in first

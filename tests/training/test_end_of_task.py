@@ -10,7 +10,7 @@ import pytest
 from recall.learn import fleet
 from recall.methods import METHODS
 from recall.methods.packnet import PackNet
-from recall.policies.stored import read_stored
+from recall.policies.policy import read_stored
 from recall.runs.store import read
 from recall.training.agents import agent_of
 from recall.training.callbacks import Callback

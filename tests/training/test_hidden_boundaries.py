@@ -16,7 +16,7 @@ from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.methods import METHODS, ClonEx, FineTuning, PerfectMemory
 from recall.nets.sharding import to_int32
-from recall.policies.stored import read_stored
+from recall.policies.policy import read_stored
 from recall.replay.history import History
 from recall.runs.store import read
 from recall.settings import ScheduleSettings, Settings

@@ -15,7 +15,7 @@ from recall.plugins import HOW_TO_IMPORT, Registry, note
 from recall.report.figures.comparisons import pair_matrices, seeds
 from recall.report.figures.curves import average_success, current_task, family_figures, task_curves
 from recall.report.figures.figure import Detailed, Drawn, Figure, Gallery, Scene, Skipped
-from recall.report.figures.style import STYLES, Style
+from recall.report.figures.layout import STYLES, Style
 from recall.report.figures.training import q_scale, training
 from recall.report.figures.transfer_areas import transfer_areas
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from recall.analysis.bootstrap import CONFIDENCE, generator
 from recall.analysis.collection import Collection
+from recall.analysis.estimates import CONFIDENCE, generator
 from recall.analysis.labels import family_of, left_out, main_labels
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.runs.wording import spanned
@@ -16,6 +16,7 @@ from recall.runs.wording import spanned
 Array = np.ndarray
 CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)
 DRAWS = 300  # bootstrap draws per point; more would not change a band visibly
+NEIGHBOURS = "Where evaluations are many, points are means of neighbouring ones."
 
 
 @dataclass(frozen=True)
@@ -83,31 +84,14 @@ def group_of(sequence: str, part: Collection, order: Iterable[str]) -> Group:
     return Group(sequence, tasks, steps, {label: agree[label] for label in order if label in agree})
 
 
-def described(groups: Sequence[Group], points: int | None = None) -> str:
-    """Return sentences for captions: how many runs means are over, what is resampled, and so on.
-
-    `points` is how many evaluations of a stage a panel shows, if it may show fewer than there are.
-    """
-    counts: dict[str, list[int]] = {}
-    for group in groups:
-        for label, of_label in group.runs.items():
-            counts.setdefault(label, []).append(len(of_label))
-    spans = {label: spanned(found) for label, found in counts.items()}
-    alike = set(spans.values())
-    each = [f"{label} {n}" for label, n in spans.items()] if len(alike) > 1 else alike
-    text = (
-        f"Means of {', '.join(each)} runs with 90 % bootstrap intervals, for which whole runs are "
+def described(groups: Sequence[Group]) -> str:
+    """Return sentences for captions: how many runs means are over, and what is resampled."""
+    counts = [len(runs) for group in groups for runs in group.runs.values()]
+    runs = (
+        f"Means of {spanned(counts)} runs with 90 % bootstrap intervals, for which whole runs are "
         "resampled."
     )
-    text = "One run each." if alike == {"1"} else text
-    runs = [run for group in groups for run in group.every_run]
-    return text if points is None else f"{text} {neighbours(runs, points)}".rstrip()
-
-
-def neighbours(runs: Iterable[RunResult], points: int) -> str:
-    """Return a sentence if stages have more evaluations than the points that are drawn."""
-    many = _longest((run, run.steps) for run in runs) > points
-    return "Points are means of neighbouring evaluations." if many else ""
+    return f"{'One run each.' if max(counts) == 1 else runs} {NEIGHBOURS}"
 
 
 def silence(groups: Iterable[Group]) -> str:
@@ -187,11 +171,6 @@ def bands_of(
     return found
 
 
-def _longest(curves: Iterable[tuple[RunResult, Array]]) -> int:
-    stages = (np.bincount(stage_of(steps, run)) for run, steps in curves)
-    return max((int(stage.max(initial=0)) for stage in stages), default=0)
-
-
 def thinned(
     curves: Sequence[tuple[RunResult, Array, Array]], points: int
 ) -> list[tuple[Array, Array]]:
@@ -200,7 +179,8 @@ def thinned(
     Neighbouring values of a stage are averaged, at the step of the last one. All runs have the same
     bins, also those that ended early: otherwise their mean would have steps of its own.
     """
-    longest = _longest((run, steps) for run, steps, _ in curves)
+    stages = (np.bincount(stage_of(steps, run)) for run, steps, _ in curves)
+    longest = max((int(stage.max(initial=0)) for stage in stages), default=0)
     bins = longest // -(-longest // points) if longest > points else 0
     found = []
     for run, steps, values in curves:

@@ -16,9 +16,8 @@ from recall.report.figures import layout
 from recall.report.figures.bands import Group, shown_labels, silence
 from recall.report.figures.curves import drawn_families
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.style import INK, TEXT, TINY
-from recall.report.tables.pivot import by_label
-from recall.report.tables.table import number_text, with_minus
+from recall.report.figures.layout import INK, TEXT, TINY
+from recall.report.tables.pivot import by_label, number_text, with_minus
 from recall.worlds.continual_world import TASKS
 
 RUNS, MEAN = "runs", "mean"  # label the dots

@@ -22,8 +22,16 @@ from recall.report.figures.bands import (
     silence,
 )
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.layout import Scale, panel_width
-from recall.report.figures.style import COLUMN, GREY, SHADE, TEXT, TINY, LineStyle
+from recall.report.figures.layout import (
+    COLUMN,
+    GREY,
+    SHADE,
+    TEXT,
+    TINY,
+    LineStyle,
+    Scale,
+    panel_width,
+)
 from recall.runs.wording import few
 
 OWN_STAGE = "own stage"  # labels the shading
@@ -191,7 +199,7 @@ def family_figures(
             panels.append(Panel(group.sequence, group, bands, detail=detail, ends=ends, named=long))
         height = 1.9 if len(shown) == 1 else 1.25
         figure = curve_figure(scene, panels, columns=columns, name=name, width=width, height=height)
-        sentences = [caption, described(shown, points), _cut(groups), silence(shown)]
+        sentences = [caption, described(shown), _cut(groups), silence(shown)]
         about = title if family in title else f"{title}, {family}"
         yield Figure.of(kind, family, about, sentences, figure)
     yield from skipped
@@ -254,7 +262,7 @@ def _tasks(scene: Scene, group: Group, field: str) -> Figure:
     ]
     sentences = [
         f"{name.capitalize()} on each task over the whole sequence; its own stage is shaded.",
-        described([group], points),
+        described([group]),
         silence([group]) if scale == "rate" else "",
     ]
     height = 0.82 if count > 6 else 1.2
@@ -277,7 +285,7 @@ def _alone(scene: Scene, collection: Collection, field: str) -> Iterator[Figure]
     caption = f"{name.capitalize()} on each task while it is learned alone."
     width = COLUMN if len(groups) == 1 else TEXT
     figure = curve_figure(scene, panels, columns=3, height=1.2, name=name, width=width)
-    sentences = [caption, described(shown, points), _cut(groups)]
+    sentences = [caption, described(shown), _cut(groups)]
     yield Figure.of("task_curves", "alone", f"Tasks learned alone, {name}", sentences, figure)
 
 

@@ -14,7 +14,7 @@ from recall.analysis.frames import Analysis, analyse
 from recall.analysis.metrics import Measure
 from recall.analysis.run_result import RunResult
 from recall.files.names import slug
-from recall.report.figures.style import LineStyle, Style, line_styles, short_names
+from recall.report.figures.layout import LineStyle, Style, line_styles, short_names
 from recall.settings.checked import Range
 
 Array = np.ndarray
@@ -23,13 +23,18 @@ Detailed = Annotated[int, Range(least=0)] | None
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure that is not saved yet; its name is the stem of the file names."""
-
+class _Described:
     kind: str
     name: str
+    """The stem of the file names."""
     title: str
     caption: str
+
+
+@dataclass(frozen=True)
+class Figure(_Described):
+    """A figure that is not saved yet."""
+
     figure: Canvas
 
     @classmethod
@@ -42,13 +47,9 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(_Described):
     """A figure that was saved to files, as wide as `width` inches."""
 
-    kind: str
-    name: str
-    title: str
-    caption: str
     paths: Mapping[str, Path]
     width: float
 

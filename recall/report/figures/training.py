@@ -12,8 +12,7 @@ from recall.analysis.run_result import RunResult, is_multi_task
 from recall.report.figures.bands import Band, Group, bands_of, current, described
 from recall.report.figures.curves import Panel, curve_figure, drawn_families
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.layout import Scale
-from recall.report.figures.style import LineStyle
+from recall.report.figures.layout import LineStyle, Scale
 
 Array = np.ndarray
 POINTS = 240  # approximate number of points per curve

@@ -14,11 +14,11 @@ from recall.analysis.frames import list_of, select
 from recall.analysis.metrics import TRANSFER
 from recall.analysis.run_result import RunResult
 from recall.report.figures import layout
-from recall.report.figures.bands import Band, Group, band, current, neighbours, thinned
+from recall.report.figures.bands import NEIGHBOURS, Band, Group, band, current, thinned
 from recall.report.figures.curves import drawn_sequences, points_of_stage
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.style import GREY, INK, TINY, LineStyle
-from recall.report.tables.table import estimate_text, number_text, with_minus
+from recall.report.figures.layout import GREY, INK, TINY, LineStyle
+from recall.report.tables.pivot import estimate_text, number_text, with_minus
 
 Array = np.ndarray
 GAIN, LOSS, ALONE, OWN = "gain", "loss", "learned alone", "learned in the sequence"
@@ -96,10 +96,9 @@ def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
         "transfer, the area over what learning alone leaves to gain; that of the method has a "
         "90 % bootstrap interval, for which seeds and the runs alone are resampled."
     )
-    sentences = [caption, neighbours(list_of(scores, "run"), points)]
     title = f"Forward transfer on {group.sequence}"
     drawn = layout.finish(figure, legend)
-    return Figure.of("transfer_areas", group.sequence, title, sentences, drawn)
+    return Figure.of("transfer_areas", group.sequence, title, [caption, NEIGHBOURS], drawn)
 
 
 def _curves(

@@ -15,8 +15,8 @@ from recall.analysis.labels import grouped
 from recall.analysis.run_result import RunResult
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
-from recall.report.figures.style import line_styles
-from recall.report.tables.table import MISSING, Table, notes_below, number_text, with_minus
+from recall.report.figures.layout import line_styles
+from recall.report.tables.pivot import MISSING, Table, notes_below, number_text, with_minus
 from recall.report.train_command import train_commands
 from recall.runs.wording import few
 from recall.version import version
@@ -50,9 +50,8 @@ def page(
         refresh=SECONDS if live else None,
         scope=summary.scope(collection),
         verdicts=summary.verdicts(analysis),
-        nothing=summary.nothing_to_compare(collection),
         caution=summary.few_seeds(collection),
-        measured=summary.measured(analysis.measure, analysis.scores),
+        measured=summary.measured(analysis.measure),
         dots={label: style.colour for label, style in styles.items()},
         tables=tables,
         headline=gallery.drawn[:1],

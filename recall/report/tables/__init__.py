@@ -1,9 +1,9 @@
 """Build every table of a report, in the order of the report."""
 
 from recall.analysis.frames import Analysis
+from recall.report.tables.pivot import Table
 from recall.report.tables.sequences import family_tables, return_tables, sequence_tables
 from recall.report.tables.short import pair_tables, single_tables
-from recall.report.tables.table import Table
 from recall.report.tables.variants import reward_tables, variant_tables
 
 

@@ -6,14 +6,13 @@ import pandas as pd
 
 from recall.analysis.frames import Analysis, list_of
 from recall.analysis.labels import left_out
-from recall.analysis.references import EVALUATE_EVERY, STEPS, References, in_words, mismatch
+from recall.analysis.references import References, in_words, mismatch
 from recall.analysis.run_result import RunResult
 from recall.report.paper import published
 from recall.report.train_command import reference_command
 from recall.runs.wording import few, spanned
 
 _MOST = 6  # names in a note
-_READ = {STEPS, EVALUATE_EVERY}  # where they differ, curves are read at other steps
 
 
 def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -21,49 +20,40 @@ def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
     if rows.empty:
         return ()
     runs = rows.groupby(["label", "sequence"])["run"].nunique()
-    note = (
-        f"{spanned(runs)} {'run' if max(runs) == 1 else 'runs'}, {spanned(rows.steps_per_task)} "
-        f"steps per task. {window_note(rows)}"
-    )
+    used = sorted(set(zip(rows.window, rows.evaluations, strict=True)))
+    windows = " or ".join(f"{window} of {evaluations}" for window, evaluations in used)
     scored = set(zip(rows.sequence, rows.task, strict=True))
     firsts = rows.drop_duplicates("sequence")["run"]
     silent = (task for run in firsts for task in run.tasks if (run.sequence, task) not in scored)
-    return tuple(filter(None, (note, left_out(silent))))
+    notes = (
+        f"{spanned(runs)} {'run' if max(runs) == 1 else 'runs'}, {spanned(rows.steps_per_task)} "
+        f"steps per task. Values at the end of a stage are means of its last {windows} "
+        "evaluations.",
+        left_out(silent),
+    )
+    return tuple(filter(None, notes))
 
 
-def window_note(rows: pd.DataFrame) -> str:
-    """Return a sentence on how many evaluations the success at the end of a stage is a mean of."""
-    used = sorted(set(zip(rows.window, rows.evaluations, strict=True)))
-    if any(window > 1 for window, _ in used):
-        shown = " or ".join(f"{window} of {evaluations}" for window, evaluations in used)
-        return f"Values at the end of a stage are means of its last {shown} evaluations."
-    count = spanned(evaluations for _, evaluations in used)
-    return f"Values at the end of a stage are of its last evaluation, of {count}."
-
-
-def paper_notes() -> tuple[str, ...]:
+def paper_note() -> str:
     """Return a note on what the paper's numbers are."""
     facts = published()
     return (
         f"(paper): the paper's own numbers, {facts['seeds']} runs of {facts['steps_per_task']:,} "
-        "steps per task in the simulator of 2021; settings differ too.",
+        "steps per task in the simulator of 2021; settings differ too."
     )
 
 
 def transfer_facts(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
     """Return whether references are shipped ones, what differs in them, and what is left out."""
     rows = rows[rows.groupby(["label", "sequence"])["transfer"].transform("count") > 0]
-    notes, unlike = list[str](), dict[str, dict[str, None]]()
+    notes = []
     compared = list(_compared(analysis, rows[rows.reference < 1.0]))
     if any(found.shipped for _, found in compared):
         notes.append("Forward transfer compares with single-task runs shipped with the package.")
-    for run, found in compared:
-        for difference in filter(None, (mismatch(run, reference) for reference in found.runs)):
-            read = "; their curves are interpolated" if _READ & difference.keys() else ""
-            unlike.setdefault(in_words(difference) + read, {})[run.label] = None
+    unlike = (mismatch(run, reference) for run, found in compared for reference in found.runs)
     notes += [
-        f"Single-task runs that {'; '.join(labels)} compares with have {difference}."
-        for difference, labels in unlike.items()
+        f"Single-task runs that are compared with have {difference}."
+        for difference in dict.fromkeys(in_words(each) for each in unlike if each)
     ]
     if perfect := list_of(rows[rows.reference >= 1.0], "task"):
         notes.append(
@@ -80,17 +70,15 @@ def _compared(analysis: Analysis, rows: pd.DataFrame) -> Iterable[tuple[RunResul
         yield run, analysis.references[run.label, run.sequence, task]
 
 
-def transfer_note(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
+def transfer_advice(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on single-task runs that are refused or missing, and how to train them."""
     rows = rows[rows.area.notna()]
-    notes, refused = list[str](), dict[str, dict[str, None]]()
-    for run, found in _compared(analysis, rows):
-        for reason in found.refused:
-            refused.setdefault(reason, {})[run.label] = None
+    notes = []
+    compared = _compared(analysis, rows)
+    refused = list(dict.fromkeys(reason for _, found in compared for reason in found.refused))
     if refused:
-        reason, labels = next(iter(refused.items()))
         more = f" ({len(refused) - 1} more are refused likewise)" if len(refused) > 1 else ""
-        notes.append(f"Not comparable with {'; '.join(labels)}: {reason}{more}.")
+        notes.append(f"Not comparable: {refused[0]}{more}.")
     lacking = rows[rows.alone.map(len) == 0]
     commands = {run: reference_command(run, ["TASK"], [0]) for run in list_of(lacking, "run")}
     trained_by = [commands[run] or run.label for run in lacking["run"]]

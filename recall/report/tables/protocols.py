@@ -10,8 +10,7 @@ from recall.analysis.frames import Analysis, analyse, list_of, select
 from recall.analysis.labels import display_name, family_of, family_title, grouped, labelled
 from recall.analysis.run_result import RunResult
 from recall.files.names import file_name
-from recall.report.tables.pivot import label_keys, metric_keys, pivot_table
-from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.pivot import Cell, Row, Table, label_keys, metric_keys, pivot_table
 from recall.runs.wording import few
 
 _MOST_NAMED = 3

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from recall.analysis.bootstrap import Estimate
-from recall.analysis.estimates import difference, shared_seeds, shared_sequences
+from recall.analysis.estimates import Estimate, difference, shared_seeds, shared_sequences
 from recall.analysis.frames import Analysis, analyse, list_of, select
 from recall.analysis.labels import (
     PAIRS,
@@ -15,19 +14,20 @@ from recall.analysis.labels import (
     display_name,
     family_title,
     main_labels,
-    number_in_family,
 )
 from recall.analysis.metrics import METRICS, PERFORMANCE, RETURN, TITLES
 from recall.report import paper
 from recall.report.tables.pivot import (
     INTERQUARTILE,
+    Cell,
     Key,
+    Row,
+    Table,
     by_label,
     label_keys,
     metric_keys,
     pivot_table,
 )
-from recall.report.tables.table import Cell, Row, Table
 
 FEW_PAIRS = 4
 """Up to this many pairs are shown one by one; more are shown as means."""
@@ -51,7 +51,9 @@ def _metrics_of_family(analysis: Analysis, family: str, scores: pd.DataFrame) ->
     tasks = {run.sequence: ", ".join(run.tasks) for run in list_of(scores, "run")}
     methods = label_keys(analysis, list_of(scores, "label"), with_paper=True)
     metrics = metric_keys(scores)
-    rows = [Key(number_in_family(name), {"sequence": name}, detail=tasks[name]) for name in members]
+    rows = [
+        Key(name.rpartition("-")[2], {"sequence": name}, detail=tasks[name]) for name in members
+    ]
     if len(members) == paper.FAMILY_SIZE:
         yield pivot_table(
             analysis,

@@ -5,17 +5,24 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from recall.analysis import bootstrap, metrics
-from recall.analysis.bootstrap import Estimate, round_for_comparison
+from recall.analysis import estimates, metrics
 from recall.analysis.collection import Collection
-from recall.analysis.estimates import shared_sequences
+from recall.analysis.estimates import Estimate, round_for_comparison, shared_sequences
 from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import PAIRS, main_labels
 from recall.analysis.metrics import RETURN
 from recall.analysis.references import is_reference
 from recall.report import paper
-from recall.report.tables.pivot import Key, by_label, label_keys, papers_row, pivot_table
-from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.pivot import (
+    Cell,
+    Key,
+    Row,
+    Table,
+    by_label,
+    label_keys,
+    papers_row,
+    pivot_table,
+)
 from recall.runs.wording import spanned
 
 _LEAST = 2  # number of pairs needed for a mean
@@ -117,7 +124,7 @@ def _single(analysis: Analysis, single: Collection, succeeds: bool) -> Table:
         if not both.size:
             return [Cell(), Cell()]
         name = f"{label} on {part.runs[0].sequence} alone"
-        return [Cell(bootstrap.mean(each, name).estimate, runs=len(each)) for each in both]
+        return [Cell(estimates.mean(each, name).estimate, runs=len(each)) for each in both]
 
     by_task = single.by_sequence()
     counts = [len(runs) for part in by_task.values() for runs in part.by_label().values()]

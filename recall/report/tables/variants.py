@@ -1,18 +1,16 @@
 """Tables of a method's variants, and of methods that were trained under both rewards."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pandas as pd
 
-from recall.analysis.bootstrap import Estimate, round_for_comparison
+from recall.analysis.estimates import Estimate, round_for_comparison
 from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import display_name, label_of, settings_in_words
 from recall.analysis.metrics import PERFORMANCE
 from recall.analysis.run_result import RunResult
 from recall.report import paper
-from recall.report.tables.pivot import Key, by_label, metric_keys, pivot_table
-from recall.report.tables.table import Cell, Table
+from recall.report.tables.pivot import Key, Table, by_label, metric_keys, pivot_table
 from recall.runs.wording import few
 
 WEIGHT = "method.distillation_weight"
@@ -96,26 +94,20 @@ def reward_tables(analysis: Analysis) -> list[Table]:
 
 
 def _rewards(analysis: Analysis, scores: pd.DataFrame) -> Table:
-    """Return average performance and ranks by each reward, on one sequence."""
+    """Return average performance by each reward on one sequence, and how the ranks agree."""
     run = scores["run"].iloc[0]
-    table = pivot_table(
+    notes = ["Success is judged by the criterion of each reward."]
+    means = scores.groupby(["unrewarded", "reward"])["final"].mean().map(round_for_comparison)
+    ranks = means.unstack().rank()
+    if ranks.nunique().min() > 1:  # where all methods are equal there is no correlation
+        alike = ranks["v1"].corr(ranks["v2"])
+        notes.append(f"Spearman's correlation of both ranks, {len(ranks)} methods: {alike:.2f}.")
+    return pivot_table(
         analysis,
         scores,
         [Key(label, {"unrewarded": label}) for label in list_of(scores, "unrewarded")],
         [Key(f"reward {reward}", {"reward": reward}, PERFORMANCE) for reward in _REWARDS],
+        notes=notes,
         name=f"{run.sequence}-rewards",
         title=f"Average performance by reward on {display_name(run.sequence, run.tasks)}",
     )
-    means = scores.groupby(["unrewarded", "reward"])["final"].mean().map(round_for_comparison)
-    ranks = means.unstack().rank(ascending=False)
-    rows = []
-    for row in table.rows:
-        places = [Cell(text=f"{rank:g}") for rank in ranks.loc[row.heading, _REWARDS]]
-        cells = (cell for pair in zip(row.cells, places, strict=True) for cell in pair)
-        rows.append(row._replace(cells=tuple(cells)))
-    notes = [*table.notes, "Success is judged by the criterion of each reward."]
-    if ranks.nunique().min() > 1:  # where all methods are equal there is no correlation
-        alike = ranks["v1"].corr(ranks["v2"])
-        notes.append(f"Spearman's correlation of both ranks, {len(ranks)} methods: {alike:.2f}.")
-    columns = [text for each in _REWARDS for text in (f"reward {each}", f"rank by {each}")]
-    return replace(table, columns=tuple(columns), rows=tuple(rows), notes=tuple(notes))

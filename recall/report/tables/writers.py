@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from recall.files.atomic import write_text
 from recall.files.names import slug, stem
 from recall.files.streams import is_terminal
-from recall.report.tables.table import BOLD, MISSING, Cell, Row, Table, notes_below
+from recall.report.tables.pivot import BOLD, MISSING, Cell, Row, Table, notes_below
 
 _LATIN = 0x180  # end of the Latin letters
 _MOST_COLUMNS = 7  # of a LaTeX table on the text of a page

@@ -160,9 +160,7 @@ def test_a_report_that_is_interrupted_leaves_the_earlier_one(one, earlier, monke
         raise KeyboardInterrupt
 
     before = files_of(earlier)
-    for kind in {*FIGURES} - {"seeds"}:
-        monkeypatch.delitem(FIGURES, kind)
-    monkeypatch.setitem(FIGURES, "stopped", stopped)  # the last to be drawn
+    monkeypatch.setitem(FIGURES, next(iter(FIGURES)), stopped)
     with pytest.raises(KeyboardInterrupt):
         recall.make_report(one, earlier)
     assert files_of(earlier) == before

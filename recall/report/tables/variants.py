@@ -6,7 +6,7 @@ import pandas as pd
 
 from recall.analysis.estimates import Estimate, round_for_comparison
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import display_name, label_of, settings_in_words
+from recall.analysis.labels import family_title, label_of, settings_in_words
 from recall.analysis.metrics import PERFORMANCE
 from recall.analysis.run_result import RunResult
 from recall.report import paper
@@ -73,7 +73,7 @@ def _variants(
 
 
 def reward_tables(analysis: Analysis) -> list[Table]:
-    """Return tables of sequences on which two methods or more were run under both rewards."""
+    """Return tables of families in which two methods or more were run under both rewards."""
 
     def without_reward(run: RunResult) -> str:
         changes = {name: value for name, value in run.changes.items() if name != REWARD}
@@ -85,17 +85,16 @@ def reward_tables(analysis: Analysis) -> list[Table]:
         unrewarded=list(map(without_reward, runs)),
     )
     tables = []
-    for _, rows in select(scores, reward=_REWARDS).groupby("sequence", sort=False):
+    for family, rows in select(scores, reward=_REWARDS).groupby("family", sort=False):
         rewards = rows.groupby("unrewarded")["reward"].nunique()
         both = rewards.index[rewards == len(_REWARDS)].tolist()
         if len(both) > 1:
-            tables.append(_rewards(analysis, select(rows, unrewarded=both)))
+            tables.append(_rewards(analysis, str(family), select(rows, unrewarded=both)))
     return tables
 
 
-def _rewards(analysis: Analysis, scores: pd.DataFrame) -> Table:
-    """Return average performance by each reward on one sequence, and how the ranks agree."""
-    run = scores["run"].iloc[0]
+def _rewards(analysis: Analysis, family: str, scores: pd.DataFrame) -> Table:
+    """Return average performance by each reward in a family, and how the ranks agree."""
     notes = ["Success is judged by the criterion of each reward."]
     means = scores.groupby(["unrewarded", "reward"])["final"].mean().map(round_for_comparison)
     ranks = means.unstack().rank()
@@ -108,6 +107,6 @@ def _rewards(analysis: Analysis, scores: pd.DataFrame) -> Table:
         [Key(label, {"unrewarded": label}) for label in list_of(scores, "unrewarded")],
         [Key(f"reward {reward}", {"reward": reward}, PERFORMANCE) for reward in _REWARDS],
         notes=notes,
-        name=f"{run.sequence}-rewards",
-        title=f"Average performance by reward on {display_name(run.sequence, run.tasks)}",
+        name=f"{family}-rewards",
+        title=f"{family_title(family)}: average performance by reward",
     )

@@ -5,9 +5,12 @@ import errno
 import json
 import math
 import os
+import re
 import shutil
 import time
+import uuid
 from collections.abc import Iterable, Iterator
+from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +21,8 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a full disk, or of a user's share of it."""
 TEMPORARY = ".tmp"
 """Suffix of files that are being written."""
-_LONGEST_PAUSE = 3_600.0  # seconds, more than any report is without writing
+_HIDDEN = re.compile(r"\..+\.[0-9a-f]{8}\.new", re.DOTALL)
+_LONGEST_PAUSE = 3_600.0  # seconds, more than any report or archive is without writing
 
 
 class NotWritableError(RecallError):
@@ -107,9 +111,10 @@ def plain(value: Any) -> Any:
 def new_folder(place: Path) -> Iterator[Path]:
     """Let the caller fill a hidden folder, which then becomes `place`, or is removed."""
     place = place.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(place.parent.glob(f".{escape(place.name)}.{'[0-9a-f]' * 8}.new"))
     new = hidden_name(place)
-    shutil.rmtree(new, ignore_errors=True)  # of a process that was killed
-    new.mkdir(parents=True)
+    new.mkdir()
     try:
         yield new
         new.rename(place)
@@ -119,13 +124,14 @@ def new_folder(place: Path) -> Iterator[Path]:
 
 
 def hidden_name(place: Path) -> Path:
-    """Return the hidden name beside `place` of a folder that is to become it."""
-    return place.with_name(f".{place.name}.new")
+    """Return a unique hidden name beside `place`."""
+    # In a container every process may have the same number, so that is not unique.
+    return place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}.new")
 
 
 def is_hidden(name: str) -> bool:
     """Return True for a name of the kind that `hidden_name` gives."""
-    return name.startswith(".") and name.endswith(".new")
+    return _HIDDEN.fullmatch(name) is not None
 
 
 def remove_leftovers(folders: Iterable[Path]) -> None:

@@ -121,7 +121,10 @@ def film(
     if out is None:
         check_inside(folder / FILMS, folder)
         out = folder / FILMS / f"{_name(chosen, named, at, deterministic)}{suffix}"
-    path = writable(given_path(out, "out", "file"))
+    asked = given_path(out, "out", "file")
+    path = writable(asked)
+    if path != asked and path.exists():
+        raise BadValueError(f"{asked} needs ffmpeg, which is not installed, and {path} exists")
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
         every = longest  # only the end of each episode is shown

@@ -95,7 +95,7 @@ def update(
     )
     gradients, edited = method.edit_gradients(own, gradients, batch)
     trainable, norms = step(agent, old, gradients, batch, target)
-    own = method.on_update(agent, own, batch, losses.q, target)
+    own = method.on_update(agent, own, batch, losses.q[:, : len(target)], target)
 
     finite = jnp.isfinite(losses.total + sum(norms.values()))
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
@@ -282,7 +282,9 @@ def critic_loss(
     extra, metrics = checked_term(
         method,
         "extra_critic_loss",
-        method.extra_critic_loss(agent, inputs.method_state, one_trunk(critic), batch, q),
+        method.extra_critic_loss(
+            agent, inputs.method_state, trained.own(one_trunk(critic)), batch, q
+        ),
     )
     return loss + extra, (loss, q, merged({"loss_q": loss}, metrics))
 

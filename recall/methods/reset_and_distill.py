@@ -60,7 +60,8 @@ class ResetAndDistill(Method):
     memory_per_task: int | None = 10_000
     retraining_updates: int = 10_000
     student_clip_norm: Annotated[Positive, SCALAR] = 0.1
-    """Largest norm of the student's gradient, bounded apart from the learner's."""
+    """Largest norm of the student's gradient, which does not scale down the learner's. With
+    `clip_norm`, both together are bounded besides."""
 
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add the student, which begins like the learner."""

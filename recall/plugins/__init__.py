@@ -6,7 +6,7 @@ They are loaded only when somebody names them, or found as entry points of insta
 import hashlib
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -96,7 +96,7 @@ def sources() -> dict[str, dict[str, str]]:
     return {name: {"source": digest} for name, digest in _digests.items()}
 
 
-class Registry(Mapping[str, Value]):
+class Registry(MutableMapping[str, Value]):
     """Values by name, in the order of registration; then those of installed packages.
 
     A package adds one with an entry point of the `group`, such as `recall.methods`, whose name is
@@ -142,6 +142,9 @@ class Registry(Mapping[str, Value]):
 
     def __setitem__(self, name: str, value: Value) -> None:
         self._known[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
 
     def known(self) -> dict[str, Value]:
         """Return what is registered so far, without looking at installed packages."""

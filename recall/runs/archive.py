@@ -6,6 +6,7 @@ no checkpoints, so it cannot be resumed.
 
 import io
 import lzma
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -183,6 +184,11 @@ def _write_fleet(
             except OSError as error:
                 raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
             stamps[target] = write_bytes(folder / target, content)
+            try:  # whether readers accept it, though lines that repeat themselves shrink so much
+                deque(read_lines(folder / target), maxlen=0)
+            except OSError as error:
+                reason = f"its archive could not be read again ({error.strerror})"
+                raise BadValueError(f"{path}: {reason}: restore it from a copy") from error
     tasks = {run["name"]: run["tasks"] for run in description["runs"]}
     for path in policies:
         file = io.BytesIO()

@@ -243,8 +243,7 @@ START = Study(
     figures=("current_task", "average_success", "seeds"),
 )
 
-# All methods, at a tenth of the paper's steps: on an H200 a study takes about half an hour for each
-# reward.
+# All methods, at a tenth of the paper's steps (docs/studies.md).
 
 METHODS = Study(
     name="methods",

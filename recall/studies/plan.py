@@ -177,6 +177,13 @@ def _check_settings(
             )
 
 
+def fleets_of_others(groups: Sequence[Group], folder: Path) -> list[str]:
+    """Return the names of the fleets in `folder` with a run that none of the groups has."""
+    wanted = {key for group in groups for key in _keys(group.spec)}
+    begun = {path.name: spec_from(read_description(path)) for path in fleets_below(folder)}
+    return [name for name, spec in begun.items() if not wanted.issuperset(_keys(spec))]
+
+
 def _keys(spec: FleetSpec) -> list[str]:
     """Return a text for each run that determines its results."""
     common = json.dumps(_common(spec), sort_keys=True)

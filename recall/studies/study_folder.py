@@ -19,8 +19,8 @@ from recall.runs.description import differences, in_words
 from recall.runs.fleet_folder import FolderInUseError, hold, open_lock
 from recall.runs.wording import few
 from recall.studies.declared import Study
-from recall.studies.plan import Fleet
-from recall.studies.selection import Choices
+from recall.studies.plan import Fleet, fleets_of_others
+from recall.studies.selection import Choices, groups_of
 
 LOCK = "study.lock"
 LAUNCHERS = "launchers.lock"
@@ -35,20 +35,9 @@ _MOST_NAMED = 3
 
 
 def check_folder(folder: Path, study: Study, choices: Choices) -> None:
-    """Raise an error if a folder holds anything but this study with these settings.
-
-    A folder of fleets without study.json is taken for a study that has lost it.
-    """
+    """Raise an error if a folder holds anything but this study with these settings."""
     if not (folder / STUDY).exists():
-        fleets = {path.parent.name for path in folder.glob(f"*/{DESCRIPTION}")}
-        ours = {LOCK, LAUNCHERS, temporary_of(Path(STUDY)).name, *fleets}
-        ours |= {LOGS} if fleets else set()
-        names = sorted(path.name for path in folder.glob("*") if path.suffix != ".json")
-        if strangers := [name for name in names if name not in ours]:
-            raise FolderInUseError(
-                f"{folder} is not empty and holds no study, but {few(strangers, _MOST_NAMED)}: "
-                "choose another --out"
-            )
+        _check_unmarked(folder, study, choices)
         return
     held = read_study(folder)
     there = {"study": held["study"], "given": {}, **_settings(held["choices"])}
@@ -69,6 +58,27 @@ def check_folder(folder: Path, study: Study, choices: Choices) -> None:
 def _settings(choices: Mapping[str, Any]) -> dict[str, Any]:
     """Return the choices that must be the same in every launch."""
     return {name: value for name, value in choices.items() if name not in _NARROWING}
+
+
+def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
+    """Raise an error unless a folder without study.json is free, or has only this study's fleets.
+
+    Nothing says whose the fleets are that another selection of runs began.
+    """
+    fleets = {path.parent.name for path in folder.glob(f"*/{DESCRIPTION}")}
+    ours = {LOCK, LAUNCHERS, temporary_of(Path(STUDY)).name, *fleets, *([LOGS] if fleets else [])}
+    found = sorted(path.name for path in folder.glob("*") if path.suffix != ".json")
+    if strangers := [name for name in found if name not in ours]:
+        raise FolderInUseError(
+            f"{folder} is not empty and holds no study, but {few(strangers, _MOST_NAMED)}: choose "
+            "another --out"
+        )
+    if others := fleets_of_others(groups_of(study, choices), folder):
+        raise FolderInUseError(
+            f"{folder} has no study.json, and runs of {few(others, _MOST_NAMED)} are not in the "
+            f"study {study.name} with these choices and settings: repeat those that the fleets "
+            "were begun with, or choose another --out"
+        )
 
 
 def read_study(folder: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from recall.errors import RecallError
-from recall.files.atomic import replacing
+from recall.files.atomic import TEMPORARY, replacing
 from recall.files.fleet_layout import CHECKPOINTS
 from recall.files.reading import open_npz
 
@@ -50,10 +50,12 @@ class Checkpoints:
 
     def __init__(self, folder: Path):
         self.folder = folder / CHECKPOINTS
+        # A fleet with results and without this folder has lost it and cannot be resumed.
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def _paths(self) -> list[Path]:
         """Return the files of all checkpoints, the newest first."""
-        found = [path for path in self.folder.glob("*.npz") if path.stem.isdigit()]
+        found = [path for path in self.folder.glob("*.npz") if path.stem.isdecimal()]
         return sorted(found, key=lambda path: -int(path.stem))
 
     def save(self, learner: Any, arrays: Mapping[str, Array], metadata: Metadata) -> None:
@@ -64,7 +66,6 @@ class Checkpoints:
         earlier = self._paths()
         number = 1 + int(earlier[0].stem) if earlier else 1
         try:
-            self.folder.mkdir(exist_ok=True)
             with replacing(self.folder / f"{number}.npz") as file:
                 np.savez(file, *leaves, **named)
             for path in earlier[_KEPT - 1 :]:
@@ -83,6 +84,12 @@ class Checkpoints:
         """
         complaints: list[str] = []
         paths = self._paths()
+        others = {path for path in self.folder.iterdir() if path.suffix != TEMPORARY} - {*paths}
+        if others and not paths:
+            raise NoCheckpointError(
+                f"{self.folder} holds {min(others).name}, which is no checkpoint of this version: "
+                "resume the fleet with the version that began it (run.json names its commit)"
+            )
         for path in paths:
             try:
                 learner, arrays, metadata = _read(path, like)

@@ -224,3 +224,11 @@ def test_tasks_of_different_runs_are_not_in_one_film(tmp_path):
     folder = write_untrained(tmp_path, ["point-rich,point-poor", "point-slide,point-poor"])
     with pytest.raises(BadValueError, match=r"no single run.* point-rich, point-slide"):
         recall.film(folder, tasks=["point-rich", "point-slide"])
+
+
+def test_a_gif_that_was_not_asked_for_replaces_none(fleet_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    (tmp_path / "film.gif").write_bytes(b"another film")
+    with pytest.raises(BadValueError, match=r"ffmpeg.*film\.gif exists"):
+        recall.film(fleet_folder, out=tmp_path / "film.mp4")
+    assert (tmp_path / "film.gif").read_bytes() == b"another film"

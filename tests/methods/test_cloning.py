@@ -158,3 +158,22 @@ def test_a_method_that_samples_for_itself_may_weigh_its_old_rows():
             return super().sample(*arguments)
 
     Sampling(old_weight="per_task")
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnTerm(Method):
+    """A method whose term of the critics' loss asks for their values itself."""
+
+    sampling: str = "balanced"
+    memory_per_task: int | None = None
+    rehearse: bool = False
+
+    def extra_critic_loss(self, agent, method_state, critic, batch, q):
+        again = agent.q(critic, batch.observation, batch.action, batch.layout)
+        return 0.0, {"difference": jnp.max(jnp.abs(again - q))}
+
+
+@pytest.mark.parametrize("rehearse", [True, False])
+def test_a_term_of_the_critics_loss_has_the_critics_of_its_rows(rehearse):
+    run = second_task(small(OwnTerm, rehearse=rehearse))
+    assert np.all(np.asarray(run.burst()["difference"]) < 1e-5)

@@ -2,7 +2,9 @@
 
 import json
 import lzma
+import os
 import shutil
+import time
 
 import pytest
 
@@ -12,6 +14,7 @@ from recall.analysis.frames import evaluations_frame
 from recall.api import run_fleet, start_fleet
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError
+from recall.files import reading
 from recall.files.atomic import hidden_name
 from recall.runs import archive
 from recall.runs.store import read
@@ -182,14 +185,49 @@ def test_an_archive_that_is_stopped_leaves_nothing(fleets, tmp_path, monkeypatch
     assert list(kept.parent.iterdir()) == []
 
 
+def test_records_that_no_reader_would_expand_are_not_archived(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_EXPANDED_BYTES", 1000)
+    folder = write_fleet(tmp_path / "run", finished=False)
+    line = (folder / "evaluations.jsonl").read_bytes().splitlines(keepends=True)[0]
+    (folder / "evaluations.jsonl").write_bytes(line * 10_000)
+    with pytest.raises(BadValueError, match="expands to far more than records do"):
+        recall.archive(folder, tmp_path / "kept", unfinished=True)
+    assert not (tmp_path / "kept").exists()
+
+
+def hidden_in(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+
+
+def make_old(folder):
+    for path in (*folder.rglob("*"), folder):
+        os.utime(path, (time.time() - 86_400,) * 2)
+
+
 def test_half_an_archive_is_not_read_and_the_next_removes_it(fleets, tmp_path):
-    """Other hidden folders are read like any others."""
+    """Hidden folders of other places and other names stay."""
     everything = tmp_path / "all"
     half = hidden_name(everything / "kept")
     shutil.copytree(fleets / "a", half / "a")  # what a process that was killed has written
-    recall.archive(fleets, everything / "other")
-    assert len(gather(everything).runs) == len(gather(fleets).runs)
+    for name in (".kept.mine.new", ".kept.mine.0123abcd.new"):
+        (everything / name).mkdir()
+        make_old(everything / name)
+    others = hidden_in(everything)
     recall.archive(fleets, everything / "kept")
-    assert sorted(path.name for path in everything.iterdir()) == ["kept", "other"]
-    fleets.rename(tmp_path / ".hidden")
-    assert gather(tmp_path / ".hidden").runs
+    assert hidden_in(everything) == others, "it may be another process's, which is at work"
+    whole, found = gather(fleets), gather(everything)
+    assert len(found.runs) == len(whole.runs)
+    assert found.problems == whole.problems
+    shutil.rmtree(everything / "kept")
+    make_old(half)
+    recall.archive(fleets, everything / "other")
+    assert hidden_in(everything) == others, "it belongs to another place"
+    recall.archive(fleets, everything / "kept")
+    others.remove(half.name)
+    assert hidden_in(everything) == others
+
+
+@pytest.mark.parametrize("name", [".hidden", "kept.0123abcd.new"])
+def test_other_hidden_folders_are_searched(fleets, tmp_path, name):
+    fleets.rename(tmp_path / name)
+    assert gather(tmp_path).runs

@@ -44,18 +44,6 @@ def test_a_damaged_study_file_says_how_to_go_on_and_that_works(folder):
     assert read_study(folder) == content
 
 
-def test_a_folder_with_something_else_in_it_is_not_taken_over(folder, tmp_path):
-    (folder / "study.json").unlink()
-    with pytest.raises(BadValueError, match=r"was begun with steps_per_task 200"):
-        plan_study(STUDY, dataclasses.replace(CHOICES, scale=2.0), folder, ROOM)
-    (folder / "thesis").mkdir()
-    with pytest.raises(FolderInUseError, match="holds no study, but thesis: choose another --out"):
-        plan_study(STUDY, CHOICES, folder, ROOM)
-    (tmp_path / "new" / "logs").mkdir(parents=True)
-    with pytest.raises(FolderInUseError, match="is not empty and holds no study, but logs"):
-        plan_study(STUDY, CHOICES, tmp_path / "new", ROOM)
-
-
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
@@ -72,3 +60,16 @@ def test_a_folder_holds_one_study_with_one_scale(folder, changed, words):
         plan_study(STUDY, dataclasses.replace(CHOICES, **changed), folder, ROOM)
     with pytest.raises(FolderInUseError, match="the study cw3, with study cw3 and not cw6"):
         plan_study(STUDIES["cw6"], CHOICES, folder, ROOM)
+
+
+def test_a_folder_with_something_else_in_it_is_not_taken_over(folder, tmp_path):
+    (folder / "study.json").unlink()
+    for others in ({"scale": 2.0}, {"seeds": 1}):
+        with pytest.raises(FolderInUseError, match=r"runs of .* not in the study cw3.*--out"):
+            plan_study(STUDY, dataclasses.replace(CHOICES, **others), folder, ROOM)
+    (folder / "thesis").mkdir()
+    with pytest.raises(FolderInUseError, match="holds no study, but thesis: choose another --out"):
+        plan_study(STUDY, CHOICES, folder, ROOM)
+    (tmp_path / "new" / "logs").mkdir(parents=True)
+    with pytest.raises(FolderInUseError, match="is not empty and holds no study, but logs"):
+        plan_study(STUDY, CHOICES, tmp_path / "new", ROOM)

@@ -105,6 +105,16 @@ def test_checkpoints_of_another_fleet_are_not_used(stopped):
         go_on(stopped)
 
 
+def test_checkpoints_of_another_version_are_left_alone(stopped):
+    evaluations = (stopped / "evaluations.jsonl").read_bytes()
+    for number, path in enumerate(checkpoints(stopped)):
+        path.unlink()
+        (stopped / "checkpoints" / str(number)).mkdir()
+    with pytest.raises(NoCheckpointError, match="no checkpoint of this version"):
+        go_on(stopped)
+    assert (stopped / "evaluations.jsonl").read_bytes() == evaluations
+
+
 def test_a_damaged_checkpoint_is_told_of_and_the_one_before_used(crashed, tmp_path, uninterrupted):
     restored = set()
     for damage in (flip, truncate):

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+import recall
 from recall.runs.store import read
 from recall.training.callbacks import Callback
 from recall.training.trainer import Interrupted
@@ -36,6 +37,15 @@ def test_the_small_fleet_does_all_there_is_to_do(finished):
     learned = [record for record in results.training if "loss_q" in record]
     assert len(learned) == 2 * 6
     assert not (finished / "replay").exists()
+
+
+def test_a_fleet_that_ends_before_its_first_checkpoint_begins_again(tmp_path, uninterrupted):
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=600.0), tmp_path, CrashAt(12)))
+    assert read(tmp_path).evaluations
+    assert not checkpoints(tmp_path)
+    recall.resume(tmp_path)
+    assert left_by(tmp_path) == uninterrupted
 
 
 @pytest.mark.parametrize(

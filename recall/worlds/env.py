@@ -1,5 +1,6 @@
 """Gymnasium environment of one task."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, get_args
 
@@ -9,7 +10,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import HumanRendering
 
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError, RecallError, UnknownNameError, required
 from recall.settings import ObservationName, RewardName, WorldSettings
 from recall.settings.checked import LARGEST_WHOLE, Count, from_plain
 from recall.worlds.gym_registration import environment_id
@@ -203,6 +204,16 @@ def in_window(
     """Return what `make_env` makes, shown in Gymnasium's window if the mode is "human"."""
     if render_mode != "human":
         return make_env(*arguments, render_mode=render_mode, **image)
+    pygame = required("pygame", "render mode 'human'")
+    try:
+        pygame.display.init()
+        if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
+            raise pygame.error("there is no display")  # SDL would draw for nobody
+    except pygame.error as error:
+        raise RecallError(
+            f"render mode 'human': no window can be opened here ({error}). 'rgb_array' draws "
+            "images without a display"
+        ) from error
     return HumanRendering(make_env(*arguments, render_mode="rgb_array", **image))
 
 

@@ -15,6 +15,7 @@ from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import Agent
 from recall.methods import FineTuning, method_class
+from recall.nets.heads import RowHeads
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
 from recall.runs.store import read
@@ -115,7 +116,7 @@ def test_an_ensemble_of_critics_is_a_property():
     state = fleet.init(agent, jnp.array([0]))
     critic = jax.tree.map(lambda leaf: leaf[0], state.trainable.critic)
     assert critic["trunk"].shape[0] == 5
-    rows = jnp.zeros(6, jnp.int32)
+    rows = RowHeads(jnp.zeros(6, jnp.int32))
     q = agent.q(critic, jnp.ones((6, 3)), jnp.ones((6, 2)), rows)
     assert q.shape == (5, 6)
     assert len(np.unique(np.asarray(q[:, 0]))) == 5

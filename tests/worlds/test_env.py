@@ -42,6 +42,15 @@ def test_gymnasiums_checker_draws_in_every_mode(name, monkeypatch):
     env.close()
 
 
+def test_a_window_without_a_display_is_refused_with_the_way_out(monkeypatch):
+    pygame = pytest.importorskip("pygame", reason="pygame is not installed")
+    pygame.display.quit()
+    for name in ("SDL_VIDEODRIVER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(RecallError, match=r"human.*rgb_array"):
+        recall.make("point-rich", render_mode="human")
+
+
 def test_an_episode_is_cut_at_the_horizon_and_tells_how_it_went():
     env = recall.make(counter, horizon=5)
     _, first = env.reset(seed=0)

@@ -84,7 +84,7 @@ class FleetSpec:
 
     @property
     def hidden(self) -> bool:
-        """Return True if the learner is not told when the task changes."""
+        """Return True if the boundaries between tasks are hidden from the learner."""
         return self.settings.schedule.boundaries == "hidden"
 
     @property

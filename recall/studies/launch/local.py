@@ -19,6 +19,7 @@ from recall.studies.launch.jobs import ENDS, Event, Job, Kind
 from recall.worlds.workers import how_it_ended
 
 _PATIENCE_SECONDS = 5.0
+_FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
 _SHARE_OF_GPU = 0.75  # of its memory, which JAX reserves by default
 
 
@@ -37,9 +38,8 @@ class LocalLauncher:
         self._logs.mkdir(parents=True, exist_ok=True)
         environment = dict(os.environ)
         if self.slots > 1:  # processes that share one GPU
-            environment.setdefault(
-                "XLA_PYTHON_CLIENT_MEM_FRACTION", f"{_SHARE_OF_GPU / self.slots:.3f}"
-            )
+            share = float(environment.get(_FRACTION, _SHARE_OF_GPU))  # the study's own
+            environment[_FRACTION] = f"{share / self.slots:.4f}"
         with (self._logs / f"{job.name}.log").open("a") as log:
             process = subprocess.Popen(
                 python_command("from recall.studies.launch.job_runner import main", "main()"),
